@@ -1,0 +1,54 @@
+"""Instants: aware, in UTC, to the microsecond, in one text form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from prism_graph.errors import InvalidInput
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND: Final = timedelta(microseconds=1)
+
+_source: Callable[[], datetime] = lambda: datetime.now(UTC)  # noqa: E731
+
+
+def now() -> datetime:
+    """Return the current instant."""
+    return _source()
+
+
+def parse(value: datetime | str) -> datetime:
+    """Return an aware datetime or ISO 8601 text with an offset as an instant in UTC.
+
+    Raises InvalidInput for anything else, naive datetimes included.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InvalidInput("Give a time as ISO 8601 with an offset.") from None
+    if not isinstance(value, datetime):
+        raise InvalidInput("Give a time as an aware datetime or as ISO 8601 with an offset.")
+    if value.utcoffset() is None:
+        raise InvalidInput("The time has no offset: give an aware datetime.")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput("The time lies outside the years 1 to 9999 in UTC.") from None
+
+
+def render(value: datetime) -> str:
+    """Return the instant as `2026-01-01T00:00:00.000000Z`."""
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def to_microseconds(value: datetime) -> int:
+    """Return the whole microseconds from 1970 to the instant."""
+    return (value - EPOCH) // MICROSECOND
+
+
+def from_microseconds(value: int) -> datetime:
+    """Return the instant that many microseconds after 1970."""
+    return EPOCH + timedelta(microseconds=value)

@@ -1,0 +1,70 @@
+"""Everything this package refuses, as one exception tree.
+
+The class docstring is the default message. Messages say what to do instead and never carry stored
+text, ids of rows or names of other scopes.
+"""
+
+from __future__ import annotations
+
+
+class PrismGraphError(Exception):
+    """prism_graph refused the operation."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class InvalidScope(PrismGraphError, ValueError):
+    """The scope is not valid: give tenant, owner, agent and thread as non-empty text, outermost first."""
+
+
+class UnscopedQuery(PrismGraphError):
+    """This query names no scope: use Model.objects.visible_to(scope) to read or .at(scope) to write."""
+
+
+class ReadOnlyDoor(PrismGraphError):
+    """This queryset only reads: open Model.objects.at(scope) to write."""
+
+
+class InvalidSettings(PrismGraphError):
+    """The PRISM_GRAPH setting is not valid: run `manage.py check` for what to change."""
+
+
+class InvalidInput(PrismGraphError, ValueError):
+    """The value given is not one that memory can store."""
+
+
+class InvalidText(InvalidInput):
+    """The text holds a NUL or a lone surrogate: remove it before storing."""
+
+
+class InvalidMetadata(InvalidInput):
+    """Metadata must be a JSON object of at most 16 KB and 4 levels with text keys."""
+
+
+class InvalidOrigin(InvalidInput):
+    """The origin must be Origin(Trust.…, writer="…")."""
+
+
+class InvalidEvidence(InvalidInput):
+    """Every cited chunk must be visible from this scope, live, and not erased."""
+
+
+class LimitExceeded(InvalidInput):
+    """The value is larger than memory accepts: split it or raise the limit in PRISM_GRAPH."""
+
+
+class InvalidChunking(PrismGraphError):
+    """The chunker did not return consecutive pieces that cover the whole text."""
+
+
+class SourceNotFound(PrismGraphError, LookupError):
+    """No source with this key exists at this scope."""
+
+
+class SourceKindMismatch(PrismGraphError):
+    """This key already names the other kind of source: a key is a document or a conversation, never both."""
+
+
+class WriteConflict(PrismGraphError):
+    """Another writer came between: run the whole transaction again."""
