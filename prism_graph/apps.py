@@ -1,0 +1,22 @@
+"""The app: `INSTALLED_APPS += ["prism_graph"]`."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_save
+
+
+class PrismGraphConfig(AppConfig):
+    """Connect receivers and checks."""
+
+    name = "prism_graph"
+    verbose_name = "Agent memory"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register what keeps the index true."""
+        from prism_graph import checks, receivers
+
+        checks.register_all()
+        post_migrate.connect(receivers.restore_index, sender=self)
+        pre_save.connect(receivers.analyse_text, sender=self.get_model("ChunkText"))

@@ -1,0 +1,146 @@
+"""System checks: every mistake in the settings and the database, with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import DEFAULT_DB_ALIAS, connections, router
+
+from prism_graph import conf
+from prism_graph.fulltext import engine
+
+OLDEST: Final = {"sqlite": (3, 40), "postgresql": (15,)}
+
+
+def register_all() -> None:
+    """Register the checks; the database's own run where a database is named."""
+    register(check_settings, Tags.compatibility)
+    register(check_time_zone, Tags.compatibility)
+    register(check_transactions, Tags.compatibility)
+    register(check_databases, Tags.database)
+
+
+def check_settings(**_: Any) -> list[CheckMessage]:
+    """prism_graph.E001: PRISM_GRAPH has an unknown key or a value that cannot be used."""
+    raw = getattr(settings, conf.NAME, {})
+    return [Error(what, hint=hint, id="prism_graph.E001") for what, hint in conf.problems(raw)]
+
+
+def check_time_zone(**_: Any) -> list[CheckMessage]:
+    """prism_graph.E002: USE_TZ is off."""
+    if settings.USE_TZ:
+        return []
+    return [
+        Error(
+            "Memory keeps instants in UTC, and USE_TZ is off.",
+            hint="Set USE_TZ = True.",
+            id="prism_graph.E002",
+        )
+    ]
+
+
+def check_transactions(**_: Any) -> list[CheckMessage]:
+    """prism_graph.W003: SQLite begins transactions DEFERRED, so writers fail instead of waiting."""
+    return [
+        Warning(
+            f"The database {alias!r} begins transactions DEFERRED: two writers at once end in "
+            '"database is locked".',
+            hint=f"Set DATABASES[{alias!r}]['OPTIONS']['transaction_mode'] = 'IMMEDIATE'.",
+            id="prism_graph.W003",
+        )
+        for alias in _aliases(connections)
+        if connections[alias].vendor == "sqlite"
+        and str(connections[alias].settings_dict["OPTIONS"].get("transaction_mode")).upper()
+        not in {"IMMEDIATE", "EXCLUSIVE"}
+    ]
+
+
+def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """prism_graph.E004 to E007: what only the database itself can say."""
+    found: list[CheckMessage] = []
+    for alias in _aliases(databases or ()):
+        connection = connections[alias]
+        if connection.vendor not in OLDEST:
+            found.append(_unsupported(alias))
+            continue
+        for check in _PER_DATABASE:
+            found += check(alias, connection)
+    return found
+
+
+def _aliases(aliases: Iterable[str]) -> list[str]:
+    from prism_graph.models import Chunk
+
+    return [alias for alias in aliases if router.allow_migrate_model(alias, Chunk)]
+
+
+def _unsupported(alias: str) -> CheckMessage:
+    return Error(
+        f"The database {alias!r} is neither SQLite nor PostgreSQL.",
+        hint="Route prism_graph to one of them with a database router.",
+        id="prism_graph.E004",
+    )
+
+
+def _check_version(alias: str, connection: Any) -> list[CheckMessage]:
+    oldest = OLDEST[connection.vendor]
+    version = (
+        connection.Database.sqlite_version_info
+        if connection.vendor == "sqlite"
+        else connection.get_database_version()
+    )
+    if tuple(version) >= oldest:
+        return []
+    wanted = ".".join(map(str, oldest))
+    return [
+        Error(
+            f"The database {alias!r} is older than {connection.display_name} {wanted}.",
+            hint=f"Upgrade it to {wanted} or newer.",
+            id="prism_graph.E005",
+        )
+    ]
+
+
+def _check_secure_delete(alias: str, connection: Any) -> list[CheckMessage]:
+    if connection.vendor != "sqlite":
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA secure_delete")
+        if cursor.fetchone()[0] == 1:
+            return []
+    return [
+        Warning(
+            f"The database {alias!r} leaves erased text in its file: secure_delete is off.",
+            hint=f"Add 'PRAGMA secure_delete=ON' to DATABASES[{alias!r}]['OPTIONS']['init_command'].",
+            id="prism_graph.W006",
+        )
+    ]
+
+
+def _check_index(alias: str, connection: Any) -> list[CheckMessage]:
+    from prism_graph.models import ChunkText
+
+    if ChunkText._meta.db_table not in connection.introspection.table_names():
+        return []
+    missing = engine(connection).missing()
+    if not missing:
+        return []
+    database = "" if alias == DEFAULT_DB_ALIAS else f" --database {alias}"
+    return [
+        Error(
+            f"The database {alias!r} lacks parts of the full-text index: {', '.join(missing)}. "
+            "New text is not found.",
+            hint=f"Run `manage.py prism_graph_repair_fulltext{database}`.",
+            id="prism_graph.E007",
+        )
+    ]
+
+
+_PER_DATABASE: Final[Sequence[Callable[[str, Any], list[CheckMessage]]]] = (
+    _check_version,
+    _check_secure_delete,
+    _check_index,
+)

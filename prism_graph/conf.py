@@ -1,0 +1,115 @@
+"""The only reader of the PRISM_GRAPH setting."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.signals import setting_changed
+from django.utils.module_loading import import_string
+
+from prism_graph.errors import InvalidScope, InvalidSettings
+from prism_graph.scope import Scope
+
+NAME: Final = "PRISM_GRAPH"
+
+
+def _positive(value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        return "must be a whole number of at least 1"
+    return None
+
+
+def _importable(value: Any) -> str | None:
+    if callable(value):
+        return None
+    if not isinstance(value, str):
+        return "must be a dotted path or a callable"
+    try:
+        target = import_string(value)
+    except ImportError as error:
+        return f"cannot be imported: {error}"
+    return None if callable(target) else "must name something callable"
+
+
+def _optional(check: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
+    return lambda value: None if value is None else check(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings, one field a key; the default is what holds when the key is absent."""
+
+    MAX_TEXT: int = field(default=10 * 1024 * 1024, metadata={"check": _positive})
+    CHUNKER: str | Callable[[], Any] = field(
+        default="prism_graph.chunking.MarkdownChunker", metadata={"check": _importable}
+    )
+    OWNER_ID: str | Callable[[Any], str] | None = field(
+        default=None, metadata={"check": _optional(_importable)}
+    )
+    REVIEW_SCOPES: str | Callable[[Any], list[Scope]] | None = field(
+        default=None, metadata={"check": _optional(_importable)}
+    )
+
+
+def problems(raw: Any) -> list[tuple[str, str]]:
+    """Return what is wrong with a PRISM_GRAPH value, each as (what, what to do)."""
+    if not isinstance(raw, Mapping):
+        return [(f"{NAME} must be a dict.", f"Set {NAME} = {{}} or remove it.")]
+    known = {entry.name: entry for entry in fields(Config)}
+    found = []
+    for key, value in raw.items():
+        if key not in known:
+            close = difflib.get_close_matches(str(key).upper(), known, n=1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"Known keys: {', '.join(known)}."
+            found.append((f"{NAME} has no key {key!r}.", hint))
+        elif complaint := known[key].metadata["check"](value):
+            found.append((f"{NAME}[{key!r}] {complaint}.", f"Correct or remove {key!r}."))
+    return found
+
+
+@lru_cache(maxsize=1)
+def config() -> Config:
+    """Return the settings in force. Raises InvalidSettings when any of them is wrong."""
+    raw = getattr(settings, NAME, {})
+    if wrong := problems(raw):
+        raise InvalidSettings(" ".join(f"{what} {hint}" for what, hint in wrong))
+    return Config(**raw)
+
+
+def _forget(*, setting: str, **_: Any) -> None:
+    if setting == NAME:
+        config.cache_clear()
+
+
+setting_changed.connect(_forget)
+
+
+def resolve(value: Any) -> Any:
+    """Return what a dotted path names; anything else as it is."""
+    return import_string(value) if isinstance(value, str) else value
+
+
+def default_chunker() -> Any:
+    """Return a new chunker of the class or factory that CHUNKER names."""
+    return resolve(config().CHUNKER)()
+
+
+def owner_id(instance: Any) -> str:
+    """Return the owner text of a model instance: what OWNER_ID says, else `app.model/pk`.
+
+    Raises InvalidScope for what is not a saved model instance, or when OWNER_ID returns no text.
+    """
+    if getattr(instance, "pk", None) is None or not hasattr(instance, "_meta"):
+        raise InvalidScope("An owner must be text or a saved model instance.")
+    custom = config().OWNER_ID
+    if custom is None:
+        return f"{instance._meta.concrete_model._meta.label_lower}/{instance.pk}"
+    owner = resolve(custom)(instance)
+    if not isinstance(owner, str):
+        raise InvalidScope("PRISM_GRAPH['OWNER_ID'] must return text.")
+    return owner

@@ -1,0 +1,79 @@
+"""Composite foreign keys, declared with the model so that SQLite's table remakes keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+from django.db.backends.ddl_references import Statement
+
+
+class CompositeForeignKey(models.BaseConstraint):
+    """Make a child's columns point at one row of a parent; the database deletes the child with it.
+
+    `fields` and `to_fields` are column names and `to` the parent's table: while SQLite remakes a table, no
+    other model can be asked. The parent needs a UNIQUE constraint on the target columns. Not deferrable: a
+    refusal comes at the statement that earns it, not at the caller's commit.
+    """
+
+    def __init__(
+        self, *, fields: Sequence[str], to: str, to_fields: Sequence[str], name: str
+    ) -> None:
+        super().__init__(name=name)
+        self.fields = tuple(fields)
+        self.to = to
+        self.to_fields = tuple(to_fields)
+
+    def constraint_sql(self, model: Any, schema_editor: Any) -> str:
+        """Return the clause for CREATE TABLE."""
+        quote = schema_editor.quote_name
+        return "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({}) ON DELETE CASCADE".format(
+            quote(self.name),
+            ", ".join(map(quote, self.fields)),
+            quote(self.to),
+            ", ".join(map(quote, self.to_fields)),
+        )
+
+    def create_sql(self, model: Any, schema_editor: Any) -> Any:
+        """Return ALTER TABLE … ADD CONSTRAINT."""
+        return Statement(
+            "ALTER TABLE %(table)s ADD %(clause)s",
+            table=schema_editor.quote_name(model._meta.db_table),
+            clause=self.constraint_sql(model, schema_editor),
+        )
+
+    def remove_sql(self, model: Any, schema_editor: Any) -> Any:
+        """Return ALTER TABLE … DROP CONSTRAINT."""
+        return Statement(
+            "ALTER TABLE %(table)s DROP CONSTRAINT %(name)s",
+            table=schema_editor.quote_name(model._meta.db_table),
+            name=schema_editor.quote_name(self.name),
+        )
+
+    def validate(self, *args: Any, **kwargs: Any) -> None:
+        """Leave it to the database, which looks in the same statement."""
+
+    def deconstruct(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        """Return what a migration file writes."""
+        path, _, kwargs = super().deconstruct()
+        return (
+            path,
+            (),
+            {
+                **kwargs,
+                "fields": self.fields,
+                "to": self.to,
+                "to_fields": self.to_fields,
+            },
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by what deconstruct() says."""
+        if isinstance(other, CompositeForeignKey):
+            return self.deconstruct() == other.deconstruct()
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        """Hash by name."""
+        return hash(self.name)

@@ -1,0 +1,140 @@
+"""The four ways into a scoped table, as values: what each lets through and whether it may write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from django.db.models import Q
+
+from prism_graph.conf import config, resolve
+from prism_graph.errors import InvalidScope, UnscopedQuery
+from prism_graph.scope import COLUMNS, Scope
+
+
+class Door(Protocol):
+    """Say which rows a queryset may touch."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether rows may be created, changed and deleted through it."""
+        ...
+
+    def predicate(self) -> Q:
+        """Return the condition that every statement through this door carries."""
+        ...
+
+    def stamp(self) -> Scope | None:
+        """Return the scope that new rows get; None when each row must name its own."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleTo:
+    """Read what a reader at this scope sees: its own level and every level above."""
+
+    scope: Scope
+    writes: bool = field(default=False, init=False)
+
+    def predicate(self) -> Q:
+        """Return one equality on the tenant and one alternative for each level."""
+        levels = Q()
+        for level in self.scope.chain:
+            levels |= Q(**{name: part for name, part in level.columns.items() if name != "tenant"})
+        return Q(tenant=self.scope.tenant) & levels
+
+    def stamp(self) -> Scope | None:
+        """Return None: nothing is written here."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Read and write the rows of exactly this scope."""
+
+    scope: Scope
+    writes: bool = field(default=True, init=False)
+
+    def predicate(self) -> Q:
+        """Return equality on the four columns."""
+        return Q(**self.scope.columns)
+
+    def stamp(self) -> Scope | None:
+        """Return this scope."""
+        return self.scope
+
+
+_ISSUED: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewGrant:
+    """What one user may review: these scopes and everything below them.
+
+    Made by `ReviewGrant.for_user` only, from what PRISM_GRAPH["REVIEW_SCOPES"] returns.
+    """
+
+    scopes: tuple[Scope, ...]
+    issued: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.issued is not _ISSUED:
+            raise UnscopedQuery("A ReviewGrant is made by ReviewGrant.for_user(user) only.")
+
+    @classmethod
+    def for_user(cls, user: Any) -> ReviewGrant:
+        """Return what the project grants this user: nothing unless REVIEW_SCOPES says so.
+
+        Raises InvalidScope when REVIEW_SCOPES returns anything but scopes.
+        """
+        granted: Sequence[Any] = ()
+        if (ask := config().REVIEW_SCOPES) is not None:
+            granted = list(resolve(ask)(user))
+        if not all(isinstance(scope, Scope) for scope in granted):
+            raise InvalidScope("PRISM_GRAPH['REVIEW_SCOPES'] must return a list of Scope.")
+        return cls(tuple(dict.fromkeys(granted)), _ISSUED)
+
+
+@dataclass(frozen=True, slots=True)
+class ForReview:
+    """Read everything that a grant covers."""
+
+    grant: ReviewGrant
+    writes: bool = field(default=False, init=False)
+
+    def predicate(self) -> Q:
+        """Return one alternative for each granted scope; no row at all for an empty grant."""
+        covered = Q(pk__in=[])
+        for scope in self.grant.scopes:
+            covered |= Q(**{name: part for name, part in scope.columns.items() if part})
+        return covered
+
+    def stamp(self) -> Scope | None:
+        """Return None: nothing is written here."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Touch every row, for maintenance; the reason stands where the door is opened."""
+
+    reason: str
+    writes: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str) or not self.reason.strip():
+            raise UnscopedQuery("Say why: Model.objects.system('what this maintenance does').")
+
+    def predicate(self) -> Q:
+        """Return no condition."""
+        return Q()
+
+    def stamp(self) -> Scope | None:
+        """Return None: each row names its own scope."""
+        return None
+
+
+def scope_of(row: Any) -> Scope:
+    """Return the scope that a row's four columns name."""
+    return Scope.from_columns(*(getattr(row, name) for name in COLUMNS))

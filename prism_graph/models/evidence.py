@@ -1,0 +1,267 @@
+"""Sources, their chunks in a narrow table, the chunks' text in a wide one, and lineage."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import models
+from django.db.models import Q
+
+from prism_graph.constraints import CompositeForeignKey
+from prism_graph.indexing import ANALYSER, Indexed, indexed
+from prism_graph.models.base import (
+    ScopedModel,
+    ScopedRelation,
+    ScopedRow,
+    TrustField,
+    scope_check,
+)
+from prism_graph.scope import COLUMNS, TOKEN_LENGTH
+
+MAX_KEY: Final = 512
+MAX_WRITER: Final = 255
+DIGEST_LENGTH: Final = 26
+
+
+class SourceKind(models.TextChoices):
+    """What a key names, for good."""
+
+    DOCUMENT = "document", "document"
+    CONVERSATION = "conversation", "conversation"
+
+
+class ChunkKind(models.IntegerChoices):
+    """Whether a chunk is a passage of a document or (a part of) a turn."""
+
+    PASSAGE = 0, "passage"
+    TURN = 1, "turn"
+
+
+class Source(ScopedModel):
+    """A document or a conversation under the app's own key.
+
+    `number` counts a scope's sources and is never handed out. `key_digest` stands for the key in the
+    unique constraint, whose index rows are limited in bytes.
+    """
+
+    number = models.BigIntegerField()
+    key = models.CharField(max_length=MAX_KEY)
+    key_digest = models.CharField(max_length=DIGEST_LENGTH)
+    kind = models.CharField(max_length=12, choices=SourceKind.choices)
+    uri = models.TextField(blank=True, default="")
+    title = models.TextField(blank=True, default="")
+    trust = TrustField(null=True)
+    writer = models.CharField(max_length=MAX_WRITER, blank=True, default="")
+    metadata = models.JSONField(default=dict)
+    recorded_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True)
+
+    class Meta(ScopedModel.Meta):
+        """One row per scope and key."""
+
+        constraints = [
+            scope_check("prism_graph_source_scope"),
+            models.UniqueConstraint(fields=[*COLUMNS, "key_digest"], name="prism_graph_source_key"),
+            models.UniqueConstraint(fields=[*COLUMNS, "number"], name="prism_graph_source_number"),
+        ]
+
+
+class Chunk(ScopedModel):
+    """A passage: where it stands, who wrote it, when memory held it.
+
+    Everything that search reads for each visible passage is in one index, so the text is read for the
+    passages returned only, and retiring one rewrites no index on words. `number` names the text's row.
+    `digest` finds unchanged text again. `length` counts the indexed words.
+    """
+
+    number = models.BigIntegerField()
+    token = models.CharField(max_length=TOKEN_LENGTH)
+    source_number = models.BigIntegerField()
+    ordinal = models.IntegerField()
+    kind = models.SmallIntegerField(choices=ChunkKind.choices, default=ChunkKind.PASSAGE)
+    trust = TrustField()
+    origin_trust = TrustField()
+    writer = models.CharField(max_length=MAX_WRITER, blank=True, default="")
+    length = models.IntegerField(default=0)
+    digest = models.CharField(max_length=DIGEST_LENGTH)
+    turn_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, default="")
+    part = models.IntegerField(default=0)
+    first_line = models.IntegerField(default=1)
+    last_line = models.IntegerField(default=1)
+    occurred_at = models.DateTimeField(null=True)
+    recorded_at = models.DateTimeField()
+    retired_at = models.DateTimeField(null=True)
+
+    source = ScopedRelation(
+        Source,
+        from_fields=[*COLUMNS, "source_number"],
+        to_fields=[*COLUMNS, "number"],
+    )
+
+    class Meta(ScopedModel.Meta):
+        """A chunk stands in its source's scope; a turn's parts are stored once."""
+
+        constraints = [
+            scope_check("prism_graph_chunk_scope"),
+            models.UniqueConstraint(fields=[*COLUMNS, "number"], name="prism_graph_chunk_number"),
+            models.UniqueConstraint(
+                fields=[*COLUMNS, "source_number", "turn_digest", "part"],
+                condition=~Q(turn_digest=""),
+                name="prism_graph_chunk_turn",
+            ),
+            CompositeForeignKey(
+                fields=[*COLUMNS, "source_number"],
+                to="prism_graph_source",
+                to_fields=[*COLUMNS, "number"],
+                name="prism_graph_chunk_source",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=[*COLUMNS, "source_number", "ordinal"], name="prism_graph_chunk_order"
+            ),
+            models.Index(
+                fields=[
+                    "tenant",
+                    "token",
+                    "retired_at",
+                    "recorded_at",
+                    "source_number",
+                    "ordinal",
+                    "kind",
+                    "trust",
+                    "length",
+                    "number",
+                ],
+                name="prism_graph_chunk_directory",
+            ),
+        ]
+
+
+class ChunkText(ScopedRow):
+    """A passage's words: the verbatim text, what else it is found by, and its analysed terms.
+
+    `terms_of` is the MD5 of the text that was analysed: text changed by raw SQL leaves the index.
+    """
+
+    written_once = ("text",)
+
+    number = models.BigAutoField(primary_key=True)
+    token = models.CharField(max_length=TOKEN_LENGTH)
+    text = models.TextField()
+    heading = models.TextField(blank=True, default="")
+    speaker = models.TextField(blank=True, default="")
+    turn_id = models.TextField(blank=True, default="")
+    analyser = models.CharField(max_length=32, default="")
+    terms = models.TextField(blank=True, default="")
+    terms_of = models.CharField(max_length=32, default="")
+
+    chunk = ScopedRelation(
+        Chunk,
+        from_fields=[*COLUMNS, "number"],
+        to_fields=[*COLUMNS, "number"],
+    )
+
+    def analysed(self) -> Indexed:
+        """Analyse the text with its chunk's and source's context, read through this row's own door."""
+        chunk = self.chunk
+        is_turn = chunk.kind == ChunkKind.TURN
+        return indexed(
+            self.text,
+            title=chunk.source.title,
+            heading=self.heading,
+            speaker=self.speaker,
+            when=(chunk.occurred_at or chunk.recorded_at) if is_turn else None,
+        )
+
+    def prepare_for_write(self) -> None:
+        """Set what is derived from the text, here and on its chunk."""
+        found = self.analysed()
+        self.token, self.analyser = self.chunk.token, ANALYSER
+        self.terms, self.terms_of = found.terms, found.terms_of
+        if self.chunk.length != found.length:
+            self.chunk.length = found.length
+            self.chunk.save(update_fields=["length"])
+
+    class Meta(ScopedRow.Meta):
+        """A text stands in its chunk's scope."""
+
+        constraints = [
+            scope_check("prism_graph_chunktext_scope"),
+            CompositeForeignKey(
+                fields=[*COLUMNS, "number"],
+                to="prism_graph_chunk",
+                to_fields=[*COLUMNS, "number"],
+                name="prism_graph_chunktext_chunk",
+            ),
+        ]
+
+
+class Derivation(ScopedModel):
+    """A chunk was derived from another, of the same level or above.
+
+    The four columns and `number` name the derived chunk; `cited_…` the one it came from.
+    """
+
+    number = models.BigIntegerField()
+    cited_owner = models.CharField(max_length=191, blank=True, default="")
+    cited_agent = models.CharField(max_length=191, blank=True, default="")
+    cited_thread = models.CharField(max_length=191, blank=True, default="")
+    cited_number = models.BigIntegerField()
+
+    class Meta(ScopedModel.Meta):
+        """Both ends exist; the cited end lies on the derived end's own chain."""
+
+        constraints = [
+            scope_check("prism_graph_derivation_scope"),
+            models.CheckConstraint(
+                condition=Q(cited_owner="", cited_agent="", cited_thread="")
+                | Q(cited_owner=models.F("owner"), cited_agent="", cited_thread="")
+                | Q(
+                    cited_owner=models.F("owner"),
+                    cited_agent=models.F("agent"),
+                    cited_thread="",
+                )
+                | Q(
+                    cited_owner=models.F("owner"),
+                    cited_agent=models.F("agent"),
+                    cited_thread=models.F("thread"),
+                ),
+                name="prism_graph_derivation_upward",
+            ),
+            models.UniqueConstraint(
+                fields=[*COLUMNS, "number", "cited_number"], name="prism_graph_derivation_once"
+            ),
+            CompositeForeignKey(
+                fields=[*COLUMNS, "number"],
+                to="prism_graph_chunk",
+                to_fields=[*COLUMNS, "number"],
+                name="prism_graph_derivation_chunk",
+            ),
+            CompositeForeignKey(
+                fields=["tenant", "cited_owner", "cited_agent", "cited_thread", "cited_number"],
+                to="prism_graph_chunk",
+                to_fields=[*COLUMNS, "number"],
+                name="prism_graph_derivation_cited",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["tenant", "cited_owner", "cited_agent", "cited_thread", "cited_number"],
+                name="prism_graph_derivation_by",
+            ),
+        ]
+
+
+class ScopeClock(ScopedModel):
+    """A scope's last recorded instant, in microseconds from 1970. Its row is the scope's lock."""
+
+    last = models.BigIntegerField()
+
+    class Meta(ScopedModel.Meta):
+        """One row per scope."""
+
+        constraints = [
+            scope_check("prism_graph_scopeclock_scope"),
+            models.UniqueConstraint(fields=[*COLUMNS], name="prism_graph_scopeclock_one"),
+        ]
