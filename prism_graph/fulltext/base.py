@@ -1,0 +1,110 @@
+"""What an engine does: install the index, read postings, and say what is wrong with either."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from django.db import models
+from numpy.typing import NDArray
+
+from prism_graph.scope import Scope
+
+INDEX: Final = "prism_graph_fulltext"
+CHUNK: Final = "prism_graph_chunk"
+TEXT: Final = "prism_graph_chunktext"
+SOURCE: Final = "prism_graph_source"
+
+# One integer for what ranking needs of a chunk: source 24 bits, ordinal 23, trust 3, kind 1, length 12.
+SOURCE_SHIFT: Final = 39
+ORDINAL_SHIFT: Final = 16
+TRUST_SHIFT: Final = 13
+KIND_SHIFT: Final = 12
+LENGTH_LIMIT: Final = (1 << KIND_SHIFT) - 1
+ORDINAL_LIMIT: Final = (1 << (SOURCE_SHIFT - ORDINAL_SHIFT)) - 1
+SOURCE_MASK: Final = (1 << (63 - SOURCE_SHIFT)) - 1
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The visible chunks of one scope: their numbers, and what `packed` says of each."""
+
+    token: str
+    numbers: Numbers
+    packed: Numbers
+
+
+class FullText(ABC):
+    """Index words that each carry their scope's token, and read them for the scopes of one reader."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    # the index itself
+
+    @abstractmethod
+    def wanted_sql(self) -> list[str]:
+        """Return the statements that create the index where nothing of it exists."""
+
+    @abstractmethod
+    def install_sql(self) -> list[str]:
+        """Return the statements that create whatever of the index is missing."""
+
+    @abstractmethod
+    def remove_sql(self) -> list[str]:
+        """Return the statements that drop the index."""
+
+    @abstractmethod
+    def missing(self) -> list[str]:
+        """Return the names of the index's parts that the database lacks or has otherwise."""
+
+    @abstractmethod
+    def drift(self) -> Iterator[str]:
+        """Yield a sentence for each way in which the index differs from the rows."""
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """Empty the index and fill it from the rows."""
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Merge what a large write left behind, so that the next reader does not pay for it."""
+
+    # writing rows
+
+    @abstractmethod
+    def reserve(self, count: int) -> list[int]:
+        """Return that many unused numbers for texts, ascending. Call it in a writing transaction."""
+
+    @abstractmethod
+    def insert(
+        self, model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]
+    ) -> None:
+        """Insert tuples of the named fields, all rows in one command."""
+
+    # reading
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """Keep the planner on the index while the block runs."""
+
+    @abstractmethod
+    def directory(self, scopes: Sequence[Scope], known_at: Any = None) -> list[Level]:
+        """Return what is live in each scope, now or at an instant, in one statement."""
+
+    @abstractmethod
+    def postings(self, scopes: Sequence[Scope], words: Sequence[str]) -> list[Numbers]:
+        """Return, for each word, the numbers of texts in these scopes that hold it.
+
+        A word ending in `*` stands for all that begin with it.
+        """
+
+    def fields_of(self, model: type[models.Model], names: Sequence[str]) -> list[Any]:
+        """Return the model's fields of these names."""
+        return [model._meta.get_field(name) for name in names]

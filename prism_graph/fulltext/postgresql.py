@@ -1,0 +1,185 @@
+"""GIN over a tsvector that is computed from the row, so that no trigger is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+from django.db import models, transaction
+
+from prism_graph.fulltext.base import (
+    CHUNK,
+    INDEX,
+    KIND_SHIFT,
+    LENGTH_LIMIT,
+    ORDINAL_LIMIT,
+    ORDINAL_SHIFT,
+    SOURCE,
+    SOURCE_MASK,
+    SOURCE_SHIFT,
+    TEXT,
+    TRUST_SHIFT,
+    FullText,
+    Level,
+    Numbers,
+)
+from prism_graph.scope import Scope
+
+# Text changed without its analysis counts as no words: terms_of no longer names it.
+WORDS: Final = (
+    "(CASE WHEN terms_of = md5(text) AND terms <> '' THEN "
+    "array_to_tsvector(string_to_array(token || replace(terms, ' ', ' ' || token), ' ')) "
+    "ELSE ''::tsvector END)"
+)
+# A long pending list would slow everyone's reads; none at all would halve the speed of ingest.
+GIN: Final = (
+    f"CREATE INDEX {INDEX} ON {TEXT} USING gin ({WORDS}) "
+    "WITH (fastupdate = on, gin_pending_list_limit = 512)"
+)
+# pg_stats would show whole sentences to every role that may read the table.
+CONTENT: Final = {
+    TEXT: ("text", "heading", "speaker", "turn_id", "terms", "terms_of"),
+    SOURCE: ("key", "uri", "title", "metadata"),
+}
+QUIET: Final = (
+    *(
+        f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS 0"
+        for table, columns in CONTENT.items()
+        for column in columns
+    ),
+    f"ALTER INDEX {INDEX} ALTER COLUMN 1 SET STATISTICS 0",
+)
+PACKED: Final = (
+    f"((source_number & {SOURCE_MASK}) << {SOURCE_SHIFT})"
+    f" | (least(ordinal, {ORDINAL_LIMIT})::bigint << {ORDINAL_SHIFT})"
+    f" | (trust::bigint << {TRUST_SHIFT}) | (kind::bigint << {KIND_SHIFT})"
+    f" | least(length, {LENGTH_LIMIT})"
+)
+DIRECTORY: Final = (
+    f"SELECT token, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') "
+    f"FROM {CHUNK} WHERE tenant = %s AND token = ANY(%s) AND {{when}} GROUP BY token"
+)
+LIVE: Final = "retired_at IS NULL"
+LIVE_AT: Final = "recorded_at <= %s AND (retired_at IS NULL OR retired_at > %s)"
+POSTINGS: Final = (
+    f"SELECT (SELECT string_agg(int8send(number), '') FROM {TEXT} "
+    f"WHERE tenant = %s AND {WORDS} @@ wanted.word::tsquery) "
+    "FROM unnest(%s::text[]) WITH ORDINALITY AS wanted(word, place) ORDER BY place"
+)
+# Without statistics the planner takes a scan of every text for cheap, and compiles it as well.
+PLANNER: Final = "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+
+
+class PostgreSQLFullText(FullText):
+    """The index on PostgreSQL 15 or newer."""
+
+    def missing(self) -> list[str]:
+        """Return the index if it is absent, not valid, or on another expression."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_get_expr(indexprs, indrelid) FROM pg_index "
+                "WHERE indexrelid = to_regclass(%s) AND indrelid = to_regclass(%s) AND indisvalid",
+                [INDEX, TEXT],
+            )
+            row = cursor.fetchone()
+        return [] if row and "md5(text)" in row[0] and "array_to_tsvector" in row[0] else [INDEX]
+
+    def wanted_sql(self) -> list[str]:
+        """Return CREATE INDEX, and what keeps content out of the statistics."""
+        return [GIN, *QUIET]
+
+    def install_sql(self) -> list[str]:
+        """Return the statements that create the index and silence the statistics."""
+        if not self.missing():
+            return []
+        return [*self.remove_sql(), *self.wanted_sql()]
+
+    def remove_sql(self) -> list[str]:
+        """Return the statement that drops the index."""
+        return [f"DROP INDEX IF EXISTS {INDEX}"]
+
+    def rebuild(self) -> None:
+        """Build the index anew."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"REINDEX INDEX {INDEX}")
+
+    def tidy(self) -> None:
+        """Move the pending list into the index, where this role owns it."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT gin_clean_pending_list(oid::regclass) FROM pg_class "
+                "WHERE oid = to_regclass(%s) AND pg_has_role(relowner, 'USAGE')",
+                [INDEX],
+            )
+
+    def drift(self) -> Iterator[str]:
+        """Count texts that were changed without their analysis; the index follows the row itself."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"SELECT count(*) FROM {TEXT} WHERE terms_of <> md5(text)")
+            stale = cursor.fetchone()[0]
+        if stale:
+            yield f"{stale} passages were changed without being analysed again"
+
+    def reserve(self, count: int) -> list[int]:
+        """Return the next values of the identity column."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT nextval(pg_get_serial_sequence(%s, 'number')) FROM generate_series(1, %s)",
+                [TEXT, count],
+            )
+            return sorted(row[0] for row in cursor.fetchall())
+
+    def insert(
+        self, model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]
+    ) -> None:
+        """Stream the rows with COPY."""
+        quote = self.connection.ops.quote_name
+        columns = ", ".join(quote(member.column) for member in self.fields_of(model, fields))
+        statement = f"COPY {quote(model._meta.db_table)} ({columns}) FROM STDIN"
+        with self.connection.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Forbid sequential scans until the block ends, in the caller's transaction as well."""
+        using = self.connection.alias
+        with transaction.atomic(using=using):
+            with self.connection.cursor() as cursor:
+                cursor.execute(PLANNER)
+            yield
+            # Nothing was written; rolling back to the savepoint gives the caller's settings back.
+            transaction.set_rollback(True, using=using)
+
+    def directory(self, scopes: Sequence[Scope], known_at: Any = None) -> list[Level]:
+        """Read the covering index; two byte strings a scope."""
+        times = [] if known_at is None else [known_at, known_at]
+        statement = DIRECTORY.format(when=LIVE if known_at is None else LIVE_AT)
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement, [scopes[0].tenant, [scope.token for scope in scopes], *times])
+            return [
+                Level(token, _numbers(numbers), _numbers(packed))
+                for token, numbers, packed in cursor.fetchall()
+            ]
+
+    def postings(self, scopes: Sequence[Scope], words: Sequence[str]) -> list[Numbers]:
+        """Match every word under the scopes' tokens in one statement."""
+        tokens = [scope.token for scope in scopes]
+        queries = [" | ".join(_quoted(token, word) for token in tokens) for word in words]
+        with self.connection.cursor() as cursor:
+            cursor.execute(POSTINGS, [scopes[0].tenant, queries])
+            return [_numbers(row[0]) for row in cursor.fetchall()]
+
+
+def _quoted(token: str, word: str) -> str:
+    prefix = word.endswith("*")
+    literal = (token + word.removesuffix("*")).replace("\\", "\\\\").replace("'", "''")
+    return f"'{literal}'{':*' if prefix else ''}"
+
+
+def _numbers(raw: Any) -> Numbers:
+    if raw is None:
+        return np.empty(0, dtype=np.int64)
+    return np.sort(np.frombuffer(bytes(raw), dtype=">i8").astype(np.int64))

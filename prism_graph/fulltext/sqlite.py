@@ -1,0 +1,239 @@
+"""FTS5: contentless, rowids only, kept by triggers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+from django.db import models
+
+from prism_graph.fulltext.base import (
+    CHUNK,
+    INDEX,
+    KIND_SHIFT,
+    LENGTH_LIMIT,
+    ORDINAL_LIMIT,
+    ORDINAL_SHIFT,
+    SOURCE_MASK,
+    SOURCE_SHIFT,
+    TEXT,
+    TRUST_SHIFT,
+    FullText,
+    Level,
+    Numbers,
+)
+from prism_graph.scope import Scope
+
+# SQLite takes at most 500 SELECTs in one compound statement.
+WORDS_PER_STATEMENT: Final = 200
+
+
+def _words(row: str) -> str:
+    return f"{row}.token || replace({row}.terms, ' ', ' ' || {row}.token)"
+
+
+TABLE: Final = (
+    f"CREATE VIRTUAL TABLE {INDEX} USING fts5("
+    "words, content='', columnsize=0, detail='none', tokenize='ascii')"
+)
+_ADD: Final = (
+    f"INSERT INTO {INDEX}(rowid, words) SELECT NEW.number, {_words('NEW')} WHERE NEW.terms <> '';"
+)
+_DROP: Final = (
+    f"INSERT INTO {INDEX}({INDEX}, rowid, words) "
+    f"SELECT 'delete', OLD.number, {_words('OLD')} WHERE OLD.terms <> '';"
+)
+TRIGGERS: Final = {
+    f"{INDEX}_insert": f"AFTER INSERT ON {TEXT} BEGIN {_ADD} END",
+    f"{INDEX}_delete": f"AFTER DELETE ON {TEXT} BEGIN {_DROP} END",
+    f"{INDEX}_update": f"AFTER UPDATE OF number, token, terms ON {TEXT} BEGIN {_DROP} {_ADD} END",
+    # Text that changes without its analysis leaves the index: the update trigger sees the empty terms.
+    f"{INDEX}_text": (
+        f"AFTER UPDATE OF text ON {TEXT} "
+        "WHEN NEW.text IS NOT OLD.text AND NEW.terms_of IS OLD.terms_of AND NEW.terms <> '' "
+        f"BEGIN UPDATE {TEXT} SET terms = '' WHERE number = NEW.number; END"
+    ),
+}
+PACKED: Final = (
+    f"((source_number & {SOURCE_MASK}) << {SOURCE_SHIFT})"
+    f" | (min(ordinal, {ORDINAL_LIMIT}) << {ORDINAL_SHIFT})"
+    f" | (trust << {TRUST_SHIFT}) | (kind << {KIND_SHIFT}) | min(length, {LENGTH_LIMIT})"
+)
+DIRECTORY: Final = (
+    f"SELECT token, group_concat(number), group_concat({PACKED}) FROM {CHUNK} "
+    "WHERE tenant = %s AND token IN ({tokens}) AND {when} GROUP BY token"
+)
+LIVE: Final = "retired_at IS NULL"
+LIVE_AT: Final = "recorded_at <= %s AND (retired_at IS NULL OR retired_at > %s)"
+POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
+
+
+class SQLiteFullText(FullText):
+    """The index on SQLite 3.40 or newer."""
+
+    def _existing(self) -> dict[str, str]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT name, sql FROM sqlite_master WHERE name LIKE %s AND type IN ('table', 'trigger')",
+                [f"{INDEX}%"],
+            )
+            return {name: _normal(text or "") for name, text in cursor.fetchall()}
+
+    def wanted_sql(self) -> list[str]:
+        """Return CREATE for the table and its triggers."""
+        return list(self._wanted().values())
+
+    def _wanted(self) -> dict[str, str]:
+        return {
+            INDEX: TABLE,
+            **{name: f"CREATE TRIGGER {name} {body}" for name, body in TRIGGERS.items()},
+        }
+
+    def missing(self) -> list[str]:
+        """Return the table and triggers that are absent or differ from what is wanted."""
+        existing = self._existing()
+        return [
+            name for name, text in self._wanted().items() if existing.get(name) != _normal(text)
+        ]
+
+    def install_sql(self) -> list[str]:
+        """Return the statements that create what is missing; a part that differs is dropped first."""
+        existing, statements = self._existing(), []
+        for name in self.missing():
+            if name in existing:
+                kind = "TABLE" if name == INDEX else "TRIGGER"
+                statements.append(f"DROP {kind} {name}")
+            statements.append(self._wanted()[name])
+        return statements
+
+    def remove_sql(self) -> list[str]:
+        """Return the statements that drop triggers and table."""
+        return [
+            *(f"DROP TRIGGER IF EXISTS {name}" for name in TRIGGERS),
+            f"DROP TABLE IF EXISTS {INDEX}",
+        ]
+
+    def rebuild(self) -> None:
+        """Empty the index and fill it from the rows; 'rebuild' itself needs stored content."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')")
+            cursor.execute(
+                f"INSERT INTO {INDEX}(rowid, words) "
+                f"SELECT number, {_words(TEXT)} FROM {TEXT} WHERE terms <> '' ORDER BY number"
+            )
+
+    def tidy(self) -> None:
+        """Leave merging to FTS5, which does a share of it with every write."""
+
+    def drift(self) -> Iterator[str]:
+        """Compare the words of each row with the words indexed for its rowid."""
+        wanted, found = _Tally(), _Tally()
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"SELECT number, token, terms FROM {TEXT} WHERE terms <> ''")
+            for number, token, terms in _batches(cursor):
+                for term in terms.split(" "):
+                    wanted.add(number, token + term)
+            cursor.execute(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{INDEX}_words "
+                f"USING fts5vocab('main', '{INDEX}', 'instance')"
+            )
+            cursor.execute(f"SELECT doc, term FROM temp.{INDEX}_words")
+            for number, term in _batches(cursor):
+                found.add(number, term)
+            cursor.execute(f"DROP TABLE temp.{INDEX}_words")
+        stale = sum(1 for number in found.sums if number not in wanted.sums)
+        wrong = sum(1 for number, total in wanted.sums.items() if found.sums.get(number) != total)
+        if stale:
+            yield f"{stale} indexed passages have no row"
+        if wrong:
+            yield f"{wrong} passages are indexed with other words than theirs, or not at all"
+
+    def reserve(self, count: int) -> list[int]:
+        """Return numbers above every one ever used; the caller's write lock keeps them free."""
+        with self.connection.cursor() as cursor:
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [TEXT])
+            row = cursor.fetchone()
+        first = (row[0] if row else 0) + 1
+        return list(range(first, first + count))
+
+    def insert(
+        self, model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]
+    ) -> None:
+        """Insert with one prepared statement."""
+        quote = self.connection.ops.quote_name
+        members = self.fields_of(model, fields)
+        statement = "INSERT INTO {} ({}) VALUES ({})".format(
+            quote(model._meta.db_table),
+            ", ".join(quote(member.column) for member in members),
+            ", ".join(["%s"] * len(members)),
+        )
+        with self.connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Do nothing: SQLite's planner keeps to the indexes."""
+        return nullcontext()
+
+    def directory(self, scopes: Sequence[Scope], known_at: Any = None) -> list[Level]:
+        """Read the covering index; two comma-separated lists a scope."""
+        tokens = [scope.token for scope in scopes]
+        at = self.connection.ops.adapt_datetimefield_value(known_at)
+        statement = DIRECTORY.format(
+            tokens=", ".join(["%s"] * len(tokens)), when=LIVE if known_at is None else LIVE_AT
+        )
+        times = [] if known_at is None else [at, at]
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement, [scopes[0].tenant, *tokens, *times])
+            return [
+                Level(token, _numbers(numbers), _numbers(packed))
+                for token, numbers, packed in cursor.fetchall()
+            ]
+
+    def postings(self, scopes: Sequence[Scope], words: Sequence[str]) -> list[Numbers]:
+        """Match each word under the scopes' tokens, many words to a statement."""
+        tokens = [scope.token for scope in scopes]
+        found: list[Numbers] = []
+        with self.connection.cursor() as cursor:
+            for start in range(0, len(words), WORDS_PER_STATEMENT):
+                batch = words[start : start + WORDS_PER_STATEMENT]
+                parameters: list[Any] = []
+                for place, word in enumerate(batch):
+                    parameters += [place, " OR ".join(_quoted(token, word) for token in tokens)]
+                cursor.execute(" UNION ALL ".join([POSTINGS] * len(batch)), parameters)
+                lists = dict(cursor.fetchall())
+                found += [_numbers(lists[place]) for place in range(len(batch))]
+        return found
+
+
+class _Tally:
+    """Sum a digest of each word by number: equal sums mean equal sets, in little memory."""
+
+    def __init__(self) -> None:
+        self.sums: dict[int, int] = {}
+
+    def add(self, number: int, word: str) -> None:
+        digest = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big")
+        self.sums[number] = (self.sums.get(number, 0) + digest) & 0xFFFFFFFFFFFFFFFF
+
+
+def _batches(cursor: Any) -> Iterator[Any]:
+    while rows := cursor.fetchmany(2000):
+        yield from rows
+
+
+def _normal(statement: str) -> str:
+    return re.sub(r"\s+", " ", statement.replace('"', "")).strip()
+
+
+def _quoted(token: str, word: str) -> str:
+    prefix = word.endswith("*")
+    literal = (token + word.removesuffix("*")).replace('"', '""')
+    return f'"{literal}"{"*" if prefix else ""}'
+
+
+def _numbers(text: str | None) -> Numbers:
+    return np.fromstring(text or "", dtype=np.int64, sep=",")

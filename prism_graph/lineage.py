@@ -1,0 +1,51 @@
+"""What a text was derived from, and how far that lets it be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from prism_graph.doors import scope_of
+from prism_graph.errors import InvalidEvidence
+from prism_graph.limits import MAX_CITATIONS, check_ids
+from prism_graph.models import Chunk
+from prism_graph.scope import Scope
+from prism_graph.trust import Trust, least
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The chunks a text was derived from: where each stands, its number and its effective trust."""
+
+    cited: tuple[tuple[Scope, int, Trust], ...] = ()
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The cited chunks' numbers."""
+        return frozenset(number for _, number, _ in self.cited)
+
+    def effective(self, own: Trust) -> Trust:
+        """Return the least of a text's own class and those of all it was derived from.
+
+        The cited classes are effective themselves, so this is the least over the whole lineage.
+        """
+        return least(own, (trust for _, _, trust in self.cited))
+
+
+def trace(scope: Scope, using: str, derived_from: Iterable[Any]) -> Lineage:
+    """Return the lineage that ids, chunks or hits name; retired ones count.
+
+    Raises InvalidEvidence when any of them is not visible from the scope, LimitExceeded above 50.
+    """
+    ids = check_ids(derived_from, MAX_CITATIONS, "citations")
+    if not ids:
+        return Lineage()
+    askable = [name for name in ids if name.isascii() and name.isalnum()]
+    rows = (
+        Chunk.objects.db_manager(using).visible_to(scope).filter(id__in=askable).order_by("number")
+    )
+    cited = tuple((scope_of(row), row.number, row.trust) for row in rows)
+    if len(cited) != len(ids):
+        raise InvalidEvidence("Every chunk in derived_from must be visible from this scope.")
+    return Lineage(cited)

@@ -1,0 +1,183 @@
+"""Memory: the long-term memory of one scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import router
+
+from prism_graph import erase, ingest, reading, search
+from prism_graph.errors import InvalidScope
+from prism_graph.models import Chunk
+from prism_graph.records import ChunkView, ErasureReport, Hit, IngestReport, SourceView
+from prism_graph.scope import Scope
+from prism_graph.trust import Origin, Trust
+
+
+class Memory:
+    """Read and write the memory of one scope, in the database `using` (the router's by default).
+
+    Reads see the scope and every level above it; writes land at exactly the scope. Whatever is refused
+    raises a PrismGraphError, writes nothing, and leaves the caller's transaction usable. A write holds the
+    scope's lock until the caller's transaction ends. Every method has an async twin: `asearch` for `search`.
+    """
+
+    def __init__(self, scope: Scope, using: str | None = None) -> None:
+        if not isinstance(scope, Scope):
+            raise InvalidScope("Memory needs a prism_graph.Scope.")
+        self._scope = scope
+        self._using = using or router.db_for_write(Chunk)
+
+    def __repr__(self) -> str:
+        return f"Memory({self._scope!r})"
+
+    @property
+    def scope(self) -> Scope:
+        """The scope this memory is bound to."""
+        return self._scope
+
+    def ingest(
+        self,
+        key: str,
+        text: str,
+        *,
+        origin: Origin,
+        uri: str = "",
+        title: str = "",
+        chunker: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        derived_from: Iterable[Any] = (),
+    ) -> IngestReport:
+        """Store a document under the app's own key, or bring the stored one in step with this text.
+
+        `key` has up to 512 characters, `text` up to MAX_TEXT bytes. `chunker` cuts the text (CHUNKER by
+        default). `derived_from` names up to 50 visible chunks by id, chunk or hit: trust is then the least
+        of theirs and the origin's. Unchanged chunks keep their ids; the same text under another trust,
+        writer or lineage is a new chunk. Raises InvalidInput and its kinds, InvalidChunking,
+        SourceKindMismatch for a conversation's key, WriteConflict.
+        """
+        return ingest.ingest(
+            self._scope,
+            self._using,
+            key,
+            text,
+            origin=origin,
+            uri=uri,
+            title=title,
+            chunker=chunker,
+            metadata=metadata,
+            derived_from=derived_from,
+        )
+
+    def record(
+        self,
+        conversation: str,
+        text: str,
+        *,
+        origin: Origin,
+        speaker: str = "",
+        turn_id: str | None = None,
+        occurred_at: datetime | str | None = None,
+        derived_from: Iterable[Any] = (),
+    ) -> IngestReport:
+        """Append a turn to a conversation; the same `turn_id` twice stores it once, as first given.
+
+        A turn longer than a chunk is cut. Without `turn_id` it gets a random one. `occurred_at` is aware, or
+        ISO 8601 with an offset. Raises as `ingest` does.
+        """
+        return ingest.record(
+            self._scope,
+            self._using,
+            conversation,
+            text,
+            origin=origin,
+            speaker=speaker,
+            turn_id=turn_id,
+            occurred_at=occurred_at,
+            derived_from=derived_from,
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        known_at: datetime | str | None = None,
+        phrases: Iterable[str] = (),
+        min_trust: Trust | None = None,
+        sources: Iterable[str] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        neighbours: int = 0,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """Return the passages that best match the words of a query, best first.
+
+        The query is data: no character in it is an operator, and none makes it fail. Any word may match;
+        rarer ones weigh more. `limit` is 1 to 100. `known_at` searches what memory held at that instant.
+        `phrases` must all stand in the passage, letter case and accents aside. `min_trust` leaves out what
+        ranks lower. `sources` are keys. `since` and `until` bound when a passage occurred, or was recorded
+        if that is not known: [since, until). `metadata` compares members of a source's metadata; a list
+        means any of. `neighbours` (0 to 10) adds that many passages on each side to every hit. `explain`
+        fills Hit.explain. Raises InvalidInput for options of the wrong kind, LimitExceeded beyond limits.
+        """
+        return search.search(
+            self._scope,
+            self._using,
+            query,
+            search.Options(
+                limit=limit,
+                known_at=known_at,
+                phrases=phrases,
+                min_trust=min_trust,
+                sources=sources,
+                since=since,
+                until=until,
+                metadata=metadata,
+                neighbours=neighbours,
+                explain=explain,
+            ),
+        )
+
+    def get(self, ids: Iterable[Any]) -> list[ChunkView]:
+        """Return visible chunks by id, retired ones included, in the order asked for.
+
+        Ids that name nothing visible are absent. Raises LimitExceeded above 100 ids.
+        """
+        return reading.get(self._scope, self._using, ids)
+
+    def sources(self, *, retired: bool = False) -> list[SourceView]:
+        """Return the visible sources, nearest scope first, then by key; retired ones if asked for."""
+        return reading.sources(self._scope, self._using, retired)
+
+    def retire_source(self, key: str) -> IngestReport:
+        """Take a source of exactly this scope out of search; its chunks stay readable by id.
+
+        Raises SourceNotFound.
+        """
+        return ingest.retire_source(self._scope, self._using, key)
+
+    def erase(self, key: str) -> ErasureReport:
+        """Erase a source of exactly this scope and everything derived from it, for good.
+
+        Counts are of this scope. Erasing what is not there gives zeros.
+        """
+        return erase.erase(self._scope, self._using, key)
+
+    def erase_turn(self, conversation: str, turn_id: str) -> ErasureReport:
+        """Erase one turn of a conversation and everything derived from it, for good."""
+        return erase.erase_turn(self._scope, self._using, conversation, turn_id)
+
+    # sync_to_async runs each in Django's database thread, so the event loop goes on meanwhile.
+    aingest = sync_to_async(ingest)
+    arecord = sync_to_async(record)
+    asearch = sync_to_async(search)
+    aget = sync_to_async(get)
+    asources = sync_to_async(sources)
+    aretire_source = sync_to_async(retire_source)
+    aerase = sync_to_async(erase)
+    aerase_turn = sync_to_async(erase_turn)

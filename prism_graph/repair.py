@@ -1,0 +1,99 @@
+"""Looking for what is wrong with the index on words, and putting it right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections, transaction
+
+from prism_graph import writing
+from prism_graph.doors import scope_of
+from prism_graph.fulltext import engine
+from prism_graph.indexing import ANALYSER, Indexed
+
+WHY = "compare the index on words with every row"
+BATCH = 1000
+
+# Shows the rows as they pass: tqdm on a terminal, nothing elsewhere.
+Progress = Callable[[Iterable[Any], int], Iterable[Any]]
+
+
+def quietly(rows: Iterable[Any], total: int) -> Iterable[Any]:
+    """Show nothing."""
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair did: parts installed again, texts analysed again, whether the index was rebuilt."""
+
+    installed: list[str]
+    analysed: int
+    rebuilt: bool
+
+
+def install(using: str) -> list[str]:
+    """Install what is missing of the index and fill it from the rows; return what was missing."""
+    connection = connections[using]
+    index = engine(connection)
+    missing = index.missing()
+    if missing:
+        with transaction.atomic(using=using), connection.cursor() as cursor:
+            for statement in index.install_sql():
+                cursor.execute(statement)
+            index.rebuild()
+    return missing
+
+
+def problems(using: str, progress: Progress = quietly) -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong; write nothing that stays."""
+    index = engine(connections[using])
+    missing = index.missing()
+    for name in missing:
+        yield f"{name} is missing or not as installed"
+    stale = sum(1 for _ in _stale(using, progress))
+    if stale:
+        yield f"{stale} passages are not analysed as {ANALYSER} analyses them"
+    if not missing:
+        yield from index.drift()
+
+
+def repair(using: str, progress: Progress = quietly) -> Repaired:
+    """Install what is missing, analyse again what is stale, rebuild what still differs."""
+    with transaction.atomic(using=using):
+        installed = install(using)
+        stale = list(_stale(using, progress))
+        for text, found in stale:
+            _store(using, text, found)
+        index = engine(connections[using])
+        differs = any(True for _ in index.drift())
+        if differs:
+            index.rebuild()
+    return Repaired(installed, len(stale), bool(installed) or differs)
+
+
+def _stale(using: str, progress: Progress) -> Iterator[tuple[Any, Indexed]]:
+    """Yield the texts whose stored analysis is not what this version makes of them."""
+    from prism_graph.models import ChunkText
+
+    rows = ChunkText.objects.db_manager(using).system(WHY)
+    every = rows.select_related("chunk__source").order_by("number")
+    for text in progress(every.iterator(chunk_size=BATCH), rows.count()):
+        found = text.analysed()
+        stored = (text.terms, text.terms_of, text.chunk.length, text.analyser)
+        tokens = (text.token, text.chunk.token)
+        wanted = scope_of(text).token
+        if stored != (found.terms, found.terms_of, found.length, ANALYSER) or tokens != (
+            wanted,
+            wanted,
+        ):
+            yield text, found
+
+
+def _store(using: str, text: Any, found: Indexed) -> None:
+    scope = scope_of(text)
+    writing.reword(using, scope, [(text.number, text.heading, found)])
+    if scope.token != text.token or scope.token != text.chunk.token:
+        writing.retoken(using, scope, text.number)
