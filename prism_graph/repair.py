@@ -83,17 +83,13 @@ def _stale(using: str, progress: Progress) -> Iterator[tuple[Any, Indexed]]:
     for text in progress(every.iterator(chunk_size=BATCH), rows.count()):
         found = text.analysed()
         stored = (text.terms, text.terms_of, text.chunk.length, text.analyser)
-        tokens = (text.token, text.chunk.token)
-        wanted = scope_of(text).token
-        if stored != (found.terms, found.terms_of, found.length, ANALYSER) or tokens != (
-            wanted,
-            wanted,
-        ):
+        wanted = (found.terms, found.terms_of, found.length, ANALYSER)
+        if stored != wanted or text.token != scope_of(text).token:
             yield text, found
 
 
 def _store(using: str, text: Any, found: Indexed) -> None:
     scope = scope_of(text)
     writing.reword(using, scope, [(text.number, text.heading, found)])
-    if scope.token != text.token or scope.token != text.chunk.token:
+    if scope.token != text.token:
         writing.retoken(using, scope, text.number)

@@ -151,7 +151,6 @@ class _Reader:
     def __init__(self, scope: Scope, using: str, index: FullText, levels: Sequence[Level]) -> None:
         self.scope, self.using, self.index = scope, using, index
         self.chain = scope.chain
-        self.depth = {level.token: place for place, level in enumerate(self.chain)}
         self.directory = self._directory(levels)
 
     def _directory(self, levels: Sequence[Level]) -> Directory:
@@ -159,7 +158,7 @@ class _Reader:
         numbers = np.concatenate([none, *(level.numbers for level in levels)])
         packed = np.concatenate([none, *(level.packed for level in levels)])
         depth = np.repeat(
-            np.array([self.depth[level.token] for level in levels], dtype=np.int64),
+            np.array([level.depth for level in levels], dtype=np.int64),
             [len(level.numbers) for level in levels],
         )
         return Directory(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,13 +34,10 @@ _REWORD: Final = (
 )
 _RESIZE: Final = f"UPDATE prism_graph_chunk SET length = %s WHERE {_HERE}"
 
-_RETOKEN: Final = (
-    f"UPDATE prism_graph_chunk SET token = %s WHERE {_HERE}",
-    f"UPDATE prism_graph_chunktext SET token = %s WHERE {_HERE}",
-)
+_RETOKEN: Final = f"UPDATE prism_graph_chunktext SET token = %s WHERE {_HERE}"
 
 _CHUNK_FIELDS: Final = (
-    *("id", *COLUMNS, "number", "token", "source_number", "ordinal", "kind", "trust"),
+    *("id", *COLUMNS, "number", "source_number", "ordinal", "kind", "trust"),
     *("origin_trust", "writer", "length", "digest", "turn_digest", "part", "first_line"),
     *("last_line", "occurred_at", "recorded_at", "retired_at"),
 )
@@ -55,9 +51,8 @@ _LINK_FIELDS: Final = (
 
 
 def digest(text: str) -> str:
-    """Return 128 bits that stand for a text: 26 characters of [a-z2-7]."""
-    raw = blake2b(text.encode(), digest_size=16).digest()
-    return base64.b32encode(raw)[:26].decode().lower()
+    """Return 128 bits that stand for a text, in hexadecimal."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +118,12 @@ def _chunk_rows(
     found: Sequence[Indexed],
 ) -> Iterator[tuple[Any, ...]]:
     adapt = connections[using].ops.adapt_datetimefield_value
-    parts, token = tuple(map(str, setting.scope.parts)), setting.scope.token
+    parts = tuple(map(str, setting.scope.parts))
     who = (int(setting.kind), setting.trust.code, setting.origin.trust.code, setting.origin.writer)
     turn = digest(setting.turn_id) if setting.turn_id else ""
     times = (adapt(setting.occurred_at), adapt(setting.recorded_at), None)
     for draft, name, number, words in zip(drafts, ids, numbers, found, strict=True):
-        place = (number, token, setting.source_number, draft.ordinal)
+        place = (number, setting.source_number, draft.ordinal)
         marks = (words.length, draft.digest, turn, draft.part, *draft.lines)
         yield (name, *parts, *place, *who, *marks, *times)
 
@@ -187,7 +182,5 @@ def reword(using: str, scope: Scope, changed: Iterable[tuple[int, str, Indexed]]
 
 
 def retoken(using: str, scope: Scope, number: int) -> None:
-    """Store the scope's token again on a chunk and its text."""
-    row = [(scope.token, *map(str, scope.parts), number)]
-    for statement in _RETOKEN:
-        _each(using, statement, row)
+    """Store the scope's token again on a text."""
+    _each(using, _RETOKEN, [(scope.token, *map(str, scope.parts), number)])

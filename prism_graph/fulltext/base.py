@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from django.db import models
@@ -31,17 +32,24 @@ SOURCE_MASK: Final = (1 << (63 - SOURCE_SHIFT)) - 1
 Numbers = NDArray[np.int64]
 
 
+LIVE: Final = "retired_at IS NULL"
+LIVE_AT: Final = "recorded_at <= %s AND (retired_at IS NULL OR retired_at > %s)"
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The visible chunks of one scope: their numbers, and what `packed` says of each."""
+    """The visible chunks of one scope: its place in the chain, their numbers, what `packed` says of each."""
 
-    token: str
+    depth: int
     numbers: Numbers
     packed: Numbers
 
 
 class FullText(ABC):
     """Index words that each carry their scope's token, and read them for the scopes of one reader."""
+
+    # One scope's part of the directory; {when} says which rows are live.
+    level_sql: ClassVar[str]
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
@@ -94,9 +102,25 @@ class FullText(ABC):
     def reading(self) -> AbstractContextManager[None]:
         """Keep the planner on the index while the block runs."""
 
+    def directory(self, scopes: Sequence[Scope], known_at: datetime | None = None) -> list[Level]:
+        """Return what is live in each scope, now or at an instant, in one statement on one index."""
+        when = LIVE if known_at is None else LIVE_AT
+        at = self.connection.ops.adapt_datetimefield_value(known_at)
+        parameters: list[Any] = []
+        for depth, scope in enumerate(scopes):
+            parameters += [depth, *map(str, scope.parts), *([] if known_at is None else [at, at])]
+        with self.connection.cursor() as cursor:
+            statement = self.level_sql.format(when=when)
+            cursor.execute(" UNION ALL ".join([statement] * len(scopes)), parameters)
+            return [
+                Level(depth, self.numbers(numbers), self.numbers(packed))
+                for depth, numbers, packed in cursor.fetchall()
+            ]
+
+    @staticmethod
     @abstractmethod
-    def directory(self, scopes: Sequence[Scope], known_at: Any = None) -> list[Level]:
-        """Return what is live in each scope, now or at an instant, in one statement."""
+    def numbers(raw: Any) -> Numbers:
+        """Return the integers that one aggregated column holds; none for NULL."""
 
     @abstractmethod
     def postings(self, scopes: Sequence[Scope], words: Sequence[str]) -> list[Numbers]:

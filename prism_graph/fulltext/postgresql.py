@@ -22,7 +22,6 @@ from prism_graph.fulltext.base import (
     TEXT,
     TRUST_SHIFT,
     FullText,
-    Level,
     Numbers,
 )
 from prism_graph.scope import Scope
@@ -57,12 +56,10 @@ PACKED: Final = (
     f" | (trust::bigint << {TRUST_SHIFT}) | (kind::bigint << {KIND_SHIFT})"
     f" | least(length, {LENGTH_LIMIT})"
 )
-DIRECTORY: Final = (
-    f"SELECT token, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') "
-    f"FROM {CHUNK} WHERE tenant = %s AND token = ANY(%s) AND {{when}} GROUP BY token"
+LEVEL: Final = (
+    f"SELECT %s, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') FROM {CHUNK} "
+    "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND {when}"
 )
-LIVE: Final = "retired_at IS NULL"
-LIVE_AT: Final = "recorded_at <= %s AND (retired_at IS NULL OR retired_at > %s)"
 POSTINGS: Final = (
     f"SELECT (SELECT string_agg(int8send(number), '') FROM {TEXT} "
     f"WHERE tenant = %s AND {WORDS} @@ wanted.word::tsquery) "
@@ -74,6 +71,13 @@ PLANNER: Final = "SELECT set_config('enable_seqscan', 'off', true), set_config('
 
 class PostgreSQLFullText(FullText):
     """The index on PostgreSQL 15 or newer."""
+
+    level_sql = LEVEL
+
+    @staticmethod
+    def numbers(raw: Any) -> Numbers:
+        """Read what string_agg(int8send()) wrote."""
+        return np.frombuffer(bytes(raw or b""), dtype=">i8").astype(np.int64)
 
     def missing(self) -> list[str]:
         """Return the index if it is absent, not valid, or on another expression."""
@@ -153,33 +157,16 @@ class PostgreSQLFullText(FullText):
             # Nothing was written; rolling back to the savepoint gives the caller's settings back.
             transaction.set_rollback(True, using=using)
 
-    def directory(self, scopes: Sequence[Scope], known_at: Any = None) -> list[Level]:
-        """Read the covering index; two byte strings a scope."""
-        times = [] if known_at is None else [known_at, known_at]
-        statement = DIRECTORY.format(when=LIVE if known_at is None else LIVE_AT)
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement, [scopes[0].tenant, [scope.token for scope in scopes], *times])
-            return [
-                Level(token, _numbers(numbers), _numbers(packed))
-                for token, numbers, packed in cursor.fetchall()
-            ]
-
     def postings(self, scopes: Sequence[Scope], words: Sequence[str]) -> list[Numbers]:
         """Match every word under the scopes' tokens in one statement."""
         tokens = [scope.token for scope in scopes]
         queries = [" | ".join(_quoted(token, word) for token in tokens) for word in words]
         with self.connection.cursor() as cursor:
             cursor.execute(POSTINGS, [scopes[0].tenant, queries])
-            return [_numbers(row[0]) for row in cursor.fetchall()]
+            return [self.numbers(row[0]) for row in cursor.fetchall()]
 
 
 def _quoted(token: str, word: str) -> str:
     prefix = word.endswith("*")
     literal = (token + word.removesuffix("*")).replace("\\", "\\\\").replace("'", "''")
     return f"'{literal}'{':*' if prefix else ''}"
-
-
-def _numbers(raw: Any) -> Numbers:
-    if raw is None:
-        return np.empty(0, dtype=np.int64)
-    return np.sort(np.frombuffer(bytes(raw), dtype=">i8").astype(np.int64))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import blake2b
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -23,13 +24,14 @@ from prism_graph.fulltext.base import (
     TEXT,
     TRUST_SHIFT,
     FullText,
-    Level,
     Numbers,
 )
 from prism_graph.scope import Scope
 
 # SQLite takes at most 500 SELECTs in one compound statement.
 WORDS_PER_STATEMENT: Final = 200
+# 22 columns at most: far below the 32,766 parameters that SQLite allows.
+ROWS_PER_STATEMENT: Final = 1000
 
 
 def _words(row: str) -> str:
@@ -63,17 +65,22 @@ PACKED: Final = (
     f" | (min(ordinal, {ORDINAL_LIMIT}) << {ORDINAL_SHIFT})"
     f" | (trust << {TRUST_SHIFT}) | (kind << {KIND_SHIFT}) | min(length, {LENGTH_LIMIT})"
 )
-DIRECTORY: Final = (
-    f"SELECT token, group_concat(number), group_concat({PACKED}) FROM {CHUNK} "
-    "WHERE tenant = %s AND token IN ({tokens}) AND {when} GROUP BY token"
+LEVEL: Final = (
+    f"SELECT %s, group_concat(number), group_concat({PACKED}) FROM {CHUNK} "
+    "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND {when}"
 )
-LIVE: Final = "retired_at IS NULL"
-LIVE_AT: Final = "recorded_at <= %s AND (retired_at IS NULL OR retired_at > %s)"
 POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
 
 
 class SQLiteFullText(FullText):
     """The index on SQLite 3.40 or newer."""
+
+    level_sql = LEVEL
+
+    @staticmethod
+    def numbers(raw: Any) -> Numbers:
+        """Read what group_concat() wrote."""
+        return np.fromstring(raw or "", dtype=np.int64, sep=",")
 
     def _existing(self) -> dict[str, str]:
         with self.connection.cursor() as cursor:
@@ -163,35 +170,32 @@ class SQLiteFullText(FullText):
     def insert(
         self, model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]
     ) -> None:
-        """Insert with one prepared statement."""
+        """Insert many rows with each run of one prepared statement, and the rest with another.
+
+        FTS5 writes out what it has gathered before every statement that fires a trigger, so a row a
+        statement would cost five times as much.
+        """
         quote = self.connection.ops.quote_name
-        members = self.fields_of(model, fields)
-        statement = "INSERT INTO {} ({}) VALUES ({})".format(
-            quote(model._meta.db_table),
-            ", ".join(quote(member.column) for member in members),
-            ", ".join(["%s"] * len(members)),
-        )
+        columns = [quote(member.column) for member in self.fields_of(model, fields)]
+        insert = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(columns)}) VALUES "
+        row = f"({', '.join(['%s'] * len(columns))})"
+        source = iter(rows)
+        left: list[Any] = []
+
+        def full() -> Iterator[list[Any]]:
+            while len(batch := list(islice(source, ROWS_PER_STATEMENT))) == ROWS_PER_STATEMENT:
+                yield [value for values in batch for value in values]
+            left.extend(batch)
+
         with self.connection.cursor() as cursor:
-            cursor.executemany(statement, rows)
+            cursor.executemany(insert + ", ".join([row] * ROWS_PER_STATEMENT), full())
+            if left:
+                values = [value for row_values in left for value in row_values]
+                cursor.execute(insert + ", ".join([row] * len(left)), values)
 
     def reading(self) -> AbstractContextManager[None]:
         """Do nothing: SQLite's planner keeps to the indexes."""
         return nullcontext()
-
-    def directory(self, scopes: Sequence[Scope], known_at: Any = None) -> list[Level]:
-        """Read the covering index; two comma-separated lists a scope."""
-        tokens = [scope.token for scope in scopes]
-        at = self.connection.ops.adapt_datetimefield_value(known_at)
-        statement = DIRECTORY.format(
-            tokens=", ".join(["%s"] * len(tokens)), when=LIVE if known_at is None else LIVE_AT
-        )
-        times = [] if known_at is None else [at, at]
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement, [scopes[0].tenant, *tokens, *times])
-            return [
-                Level(token, _numbers(numbers), _numbers(packed))
-                for token, numbers, packed in cursor.fetchall()
-            ]
 
     def postings(self, scopes: Sequence[Scope], words: Sequence[str]) -> list[Numbers]:
         """Match each word under the scopes' tokens, many words to a statement."""
@@ -205,7 +209,7 @@ class SQLiteFullText(FullText):
                     parameters += [place, " OR ".join(_quoted(token, word) for token in tokens)]
                 cursor.execute(" UNION ALL ".join([POSTINGS] * len(batch)), parameters)
                 lists = dict(cursor.fetchall())
-                found += [_numbers(lists[place]) for place in range(len(batch))]
+                found += [self.numbers(lists[place]) for place in range(len(batch))]
         return found
 
 
@@ -233,7 +237,3 @@ def _quoted(token: str, word: str) -> str:
     prefix = word.endswith("*")
     literal = (token + word.removesuffix("*")).replace('"', '""')
     return f'"{literal}"{"*" if prefix else ""}'
-
-
-def _numbers(text: str | None) -> Numbers:
-    return np.fromstring(text or "", dtype=np.int64, sep=",")

@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                 ),
                 ("number", models.BigIntegerField()),
                 ("key", models.CharField(max_length=512)),
-                ("key_digest", models.CharField(max_length=26)),
+                ("key_digest", models.CharField(max_length=32)),
                 (
                     "kind",
                     models.CharField(
@@ -102,7 +102,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("number", models.BigIntegerField()),
-                ("token", models.CharField(max_length=13)),
                 ("source_number", models.BigIntegerField()),
                 ("ordinal", models.IntegerField()),
                 (
@@ -113,8 +112,8 @@ class Migration(migrations.Migration):
                 ("origin_trust", prism_graph.models.base.TrustField()),
                 ("writer", models.CharField(blank=True, default="", max_length=255)),
                 ("length", models.IntegerField(default=0)),
-                ("digest", models.CharField(max_length=26)),
-                ("turn_digest", models.CharField(blank=True, default="", max_length=26)),
+                ("digest", models.CharField(max_length=32)),
+                ("turn_digest", models.CharField(blank=True, default="", max_length=32)),
                 ("part", models.IntegerField(default=0)),
                 ("first_line", models.IntegerField(default=1)),
                 ("last_line", models.IntegerField(default=1)),
@@ -144,7 +143,9 @@ class Migration(migrations.Migration):
                     models.Index(
                         fields=[
                             "tenant",
-                            "token",
+                            "owner",
+                            "agent",
+                            "thread",
                             "retired_at",
                             "recorded_at",
                             "source_number",
@@ -212,7 +213,7 @@ class Migration(migrations.Migration):
                 ("agent", models.CharField(blank=True, default="", max_length=191)),
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 ("number", models.BigAutoField(primary_key=True, serialize=False)),
-                ("token", models.CharField(max_length=13)),
+                ("token", models.CharField(max_length=10)),
                 ("text", models.TextField()),
                 ("heading", models.TextField(blank=True, default="")),
                 ("speaker", models.TextField(blank=True, default="")),

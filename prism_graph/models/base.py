@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.fields.related_descriptors import ForwardManyToOneDescriptor
 
-from prism_graph.doors import Door, scope_of
+from prism_graph.doors import At, Door, scope_of
 from prism_graph.errors import InvalidScope, ReadOnlyDoor, UnscopedQuery
 from prism_graph.managers import ClosedManager, ScopedManager, ScopedQuerySet
 from prism_graph.scope import MAX_PART_CHARACTERS
@@ -47,15 +48,21 @@ def random_ids(count: int) -> list[str]:
 class TrustField(AnySmallIntegerField):
     """Store a Trust as its number."""
 
+    # IntegerField's own compare numbers; every Trust is in range.
+    validators = ()
+
     def from_db_value(self, value: int | None, *_: Any) -> Trust | None:
         """Return the class that the number stands for."""
         return None if value is None else Trust.from_code(value)
 
     def to_python(self, value: Any) -> Any:
-        """Return a class from a class, its number or its name."""
+        """Return a class from a class, its number or its name. Raises ValidationError for others."""
         if value is None or isinstance(value, Trust):
             return value
-        return Trust.from_code(value) if isinstance(value, int) else Trust.named(value)
+        try:
+            return Trust.from_code(value) if isinstance(value, int) else Trust.named(value)
+        except (KeyError, TypeError):
+            raise ValidationError("Give a prism_graph.Trust, its number or its name.") from None
 
     def get_prep_value(self, value: Any) -> Any:
         """Return the number of a class."""
@@ -83,8 +90,10 @@ class ScopedForwardDescriptor(AnyForwardDescriptor):
         return _open(door_of(instance), self.field.remote_field.model, instance._state.db)
 
     def get_prefetch_querysets(self, instances: Any, querysets: Any = None) -> Any:
-        """Prefetch through the instances' own door unless a queryset is given."""
+        """Prefetch through the door that all the instances share, unless a queryset is given."""
         if not querysets:
+            if any(door_of(instance) != door_of(instances[0]) for instance in instances):
+                raise UnscopedQuery("Prefetch for the instances of one door at a time.")
             querysets = [self.get_queryset(instance=instances[0])]
         return super().get_prefetch_querysets(instances, querysets)
 
@@ -149,14 +158,14 @@ class ScopedRow(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write the row through its door, or raise UnscopedQuery, ReadOnlyDoor or InvalidScope."""
-        self._writing_through()
+        self._own_door()
         super().save(*args, **kwargs)
 
     save.alters_data = True  # type: ignore[attr-defined]
 
     def delete(self, using: Any = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         """Delete the row through its door."""
-        rows = _open(self._writing_through(), type(self), using or self._state.db)
+        rows = _open(self._own_door(), type(self), using or self._state.db)
         return rows.filter(pk=self.pk).delete()
 
     delete.alters_data = True  # type: ignore[attr-defined]
@@ -176,20 +185,27 @@ class ScopedRow(models.Model):
     def prepare_for_write(self) -> None:
         """Derive what is stored from what was given; bulk_create calls it, save() by a signal."""
 
-    def _writing_through(self) -> Door:
-        door = door_of(self)
+    def _own_door(self) -> At:
+        """Return the door to exactly this row's scope, if the instance came through one that writes."""
+        door, scope = door_of(self), scope_of(self)
         if not door.writes:
             raise ReadOnlyDoor
-        if (scope := door.stamp()) is not None and scope != scope_of(self):
+        if door.stamp() not in (None, scope):
             raise InvalidScope("A row never leaves the scope it was written at.")
-        return door
+        return At(scope)
 
     def _do_update(self, base_qs: Any, using: Any, *args: Any, **kwargs: Any) -> Any:
-        rows = _open(self._writing_through(), type(self), using)
+        rows = _open(self._own_door(), type(self), using)
         return super()._do_update(rows, using, *args, **kwargs)  # type: ignore[misc]
 
     def _do_insert(self, manager: Any, using: Any, *args: Any, **kwargs: Any) -> Any:
-        rows = _open(self._writing_through(), type(self), using)
+        # Django inserts what it could not update: an erased row would come back, and a foreign row's
+        # primary key would answer otherwise than an unused one.
+        if not self._state.adding:
+            raise UnscopedQuery(
+                "No such row lies behind this instance's door: create() makes new ones."
+            )
+        rows = _open(self._own_door(), type(self), using)
         return super()._do_insert(rows, using, *args, **kwargs)  # type: ignore[misc]
 
 

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from prism_graph.constraints import CompositeForeignKey
+from prism_graph.doors import scope_of
 from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.models.base import (
     ScopedModel,
@@ -20,7 +21,7 @@ from prism_graph.scope import COLUMNS, TOKEN_LENGTH
 
 MAX_KEY: Final = 512
 MAX_WRITER: Final = 255
-DIGEST_LENGTH: Final = 26
+DIGEST_LENGTH: Final = 32
 
 
 class SourceKind(models.TextChoices):
@@ -75,7 +76,6 @@ class Chunk(ScopedModel):
     """
 
     number = models.BigIntegerField()
-    token = models.CharField(max_length=TOKEN_LENGTH)
     source_number = models.BigIntegerField()
     ordinal = models.IntegerField()
     kind = models.SmallIntegerField(choices=ChunkKind.choices, default=ChunkKind.PASSAGE)
@@ -122,8 +122,7 @@ class Chunk(ScopedModel):
             ),
             models.Index(
                 fields=[
-                    "tenant",
-                    "token",
+                    *COLUMNS,
                     "retired_at",
                     "recorded_at",
                     "source_number",
@@ -177,7 +176,7 @@ class ChunkText(ScopedRow):
     def prepare_for_write(self) -> None:
         """Set what is derived from the text, here and on its chunk."""
         found = self.analysed()
-        self.token, self.analyser = self.chunk.token, ANALYSER
+        self.token, self.analyser = scope_of(self).token, ANALYSER
         self.terms, self.terms_of = found.terms, found.terms_of
         if self.chunk.length != found.length:
             self.chunk.length = found.length
