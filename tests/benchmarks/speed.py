@@ -1,10 +1,11 @@
 """Search and ingest against bare engines: `python -m tests.benchmarks.speed sqlite|postgresql [part …]`.
 
-Parts: ingest, flat, bare. Every figure is a ratio within one run, of interleaved calls, medians of rounds.
+Parts: memory, ingest, flat, bare. Every figure is a ratio within one run, of interleaved calls, medians of rounds.
 """
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import statistics
 import sys
@@ -218,7 +219,30 @@ def bare_postgresql_search(texts: list[str]) -> Any:
     return search
 
 
-PARTS = {"ingest": ingest, "flat": flat, "bare": bare}
+# memory
+
+
+def memory(vendor: str) -> None:
+    """Say how far 100,000 passages, in calls of at most 10 MB, lift this process above idle."""
+    from prism_graph import Memory, Scope
+
+    fill("default", Scope("warm"), iter(corpus.passages()), 100)
+    Memory(Scope("warm")).search("warm up")
+    texts = corpus.endless()
+    idle = _peak()
+    fill("default", Scope("memory"), texts, 100_000, per_call=20_000)
+    measuring.table(
+        f"Peak memory, {vendor}, MB",
+        ("idle", "after 100k chunks", "over idle"),
+        [(idle, _peak(), _peak() - idle)],
+    )
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+PARTS = {"memory": memory, "ingest": ingest, "flat": flat, "bare": bare}
 
 if __name__ == "__main__":
     vendor, *parts = sys.argv[1:]

@@ -1,0 +1,72 @@
+"""Sentences of a long query, and how much each looks like what is asked.
+
+A question with other prose pasted around it is told by its form: it ends in a question mark, opens
+with a question word, stands on a line of its own, is the first or last of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import regex
+
+MAX_SENTENCE: Final = 400
+QUESTION_MARK: Final = 4.0
+QUESTION_WORD: Final = 2.0
+OWN_LINE: Final = 3.0
+EDGE: Final = 2.0
+
+_LINE = regex.compile(r"[\r\n\v\f\x85\u2028\u2029]+")
+_END = regex.compile(
+    r"(?<=[.!?…:;](?:['\"”’»)\]]|))\s+|(?<=[。！？।॥؟۔።፧။៕])\s*|\s{2,}"
+    r"|\s(?=(?:What|When|Where|Which|Who|Whom|Whose|Why|How)\b)"
+)
+_ASKS = regex.compile(r"[?？؟;՞፧]['\"”’»)\]]*$")
+_ASKING: Final = frozenset(
+    """what when where which who whom whose why how is are was were do does did can could will would
+    should has have""".split()
+)
+_OPENING = regex.compile(r"\p{L}+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as written, and the log weight that its form gives it."""
+
+    text: str
+    weight: float
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a normalised text in order, cut where one passes 400 characters."""
+    found = [
+        (part, len(parts) == 1)
+        for line in _LINE.split(text)
+        for parts in [[p for s in _END.split(line) for p in _cut(s)]]
+        for part in parts
+    ]
+    last = len(found) - 1
+    return [
+        Sentence(part, _form(part) + OWN_LINE * alone + EDGE * (i in (0, last)))
+        for i, (part, alone) in enumerate(found)
+    ]
+
+
+def _form(sentence: str) -> float:
+    opening = _OPENING.search(sentence)
+    asking = opening is not None and opening[0].lower() in _ASKING
+    return QUESTION_MARK * bool(_ASKS.search(sentence)) + QUESTION_WORD * asking
+
+
+def _cut(sentence: str) -> Iterator[str]:
+    """Yield the sentence in pieces of at most 400 characters, cut at a space where there is one."""
+    rest = sentence.strip()
+    while len(rest) > MAX_SENTENCE:
+        at = rest.rfind(" ", MAX_SENTENCE // 2, MAX_SENTENCE)
+        at = at if at > 0 else MAX_SENTENCE
+        yield rest[:at]
+        rest = rest[at:].strip()
+    if rest:
+        yield rest

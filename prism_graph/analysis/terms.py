@@ -1,0 +1,72 @@
+"""What a chunk stores of its words: the terms string."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from prism_graph.analysis.folding import normalised
+from prism_graph.analysis.tokens import tokens
+from prism_graph.analysis.words import JOINT, words_of
+
+# A user cannot type these: normalisation turns each into its digit.
+COUNT_MARKS: Final = ("", "²", "³", "⁴")
+MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october", "november", "december",
+)  # fmt: skip
+WEEKDAYS: Final = (
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+)  # fmt: skip
+
+
+def index_terms(
+    text: str, context: Sequence[str] = (), when: datetime | None = None
+) -> tuple[str, int]:
+    """Return the terms string of a chunk, and its length: how many terms its text has.
+
+    The string holds each distinct term once, with `term²`, `term³`, `term⁴` beside one that occurs
+    twice, three times, four times or more; "" when there are no words. `context` (speaker, heading,
+    title) and the date are searchable, and do not count as length. Any text is taken.
+    """
+    counts = _counted(text)
+    length = sum(counts.values())
+    for extra in context:
+        for term, times in _counted(extra).items():
+            counts[term] = counts.get(term, 0) + times
+    if when is not None:
+        for term in _date_terms(when):
+            counts.setdefault(term, 1)
+    return " ".join(_marked(counts)), length
+
+
+def _counted(text: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for token, times in Counter(tokens(normalised(text))).items():
+        for word in words_of(token):
+            term = word[0]
+            counts[term] = counts.get(term, 0) + times
+    return counts
+
+
+def _marked(counts: dict[str, int]) -> list[str]:
+    terms = list(counts)
+    for term, times in counts.items():
+        if times > 1:
+            terms += [term + mark for mark in COUNT_MARKS[1 : min(times, len(COUNT_MARKS))]]
+    return terms
+
+
+def _date_terms(when: datetime) -> list[str]:
+    """Return the words a person would ask for the date by: names, numbers, ISO form."""
+    names = (MONTHS[when.month - 1], WEEKDAYS[when.weekday()])
+    month = f"{when.year:04d}{JOINT}{when.month:02d}"
+    return [
+        *(word.term for name in names for word in words_of(name)),
+        str(when.day),
+        f"{when.year:04d}",
+        month,
+        f"{month}{JOINT}{when.day:02d}",
+    ]
