@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate, pre_save
+from django.db.models.signals import post_migrate, pre_delete, pre_save
 
 
 class PrismGraphConfig(AppConfig):
@@ -14,9 +14,11 @@ class PrismGraphConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register what keeps the index true."""
+        """Register what keeps the index true and deletion scoped."""
         from prism_graph import checks, receivers
 
         checks.register_all()
         post_migrate.connect(receivers.restore_index, sender=self)
         pre_save.connect(receivers.analyse_text, sender=self.get_model("ChunkText"))
+        for model in self.get_models():
+            pre_delete.connect(receivers.refuse_collector, sender=model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -24,11 +25,7 @@ def parse(value: datetime | str) -> datetime:
 
     Raises InvalidInput for anything else, naive datetimes included.
     """
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise InvalidInput("Give a time as ISO 8601 with an offset.") from None
+    value = _read(value) if isinstance(value, str) else value
     if not isinstance(value, datetime):
         raise InvalidInput("Give a time as an aware datetime or as ISO 8601 with an offset.")
     if value.utcoffset() is None:
@@ -37,6 +34,13 @@ def parse(value: datetime | str) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInput("The time lies outside the years 1 to 9999 in UTC.") from None
+
+
+def _read(text: str) -> datetime | None:
+    # Not raised from the ValueError, which quotes the text.
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
+    return None
 
 
 def render(value: datetime) -> str:

@@ -31,9 +31,21 @@ def _importable(value: Any) -> str | None:
         return "must be a dotted path or a callable"
     try:
         target = import_string(value)
-    except ImportError as error:
+    except Exception as error:  # whatever a module does while it is imported
         return f"cannot be imported: {error}"
     return None if callable(target) else "must name something callable"
+
+
+def _chunker(value: Any) -> str | None:
+    if complaint := _importable(value):
+        return complaint
+    try:
+        chunker = resolve(value)()
+    except Exception as error:
+        return f"must make a chunker when called without arguments: {error}"
+    if callable(getattr(chunker, "split", chunker)):
+        return None
+    return "must make something with a split(text) method"
 
 
 def _optional(check: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
@@ -46,7 +58,7 @@ class Config:
 
     MAX_TEXT: int = field(default=10 * 1024 * 1024, metadata={"check": _positive})
     CHUNKER: str | Callable[[], Any] = field(
-        default="prism_graph.chunking.MarkdownChunker", metadata={"check": _importable}
+        default="prism_graph.chunking.MarkdownChunker", metadata={"check": _chunker}
     )
     OWNER_ID: str | Callable[[Any], str] | None = field(
         default=None, metadata={"check": _optional(_importable)}
@@ -104,7 +116,8 @@ def owner_id(instance: Any) -> str:
 
     Raises InvalidScope for what is not a saved model instance, or when OWNER_ID returns no text.
     """
-    if getattr(instance, "pk", None) is None or not hasattr(instance, "_meta"):
+    known = hasattr(instance, "_meta") and not isinstance(instance, type)
+    if not known or instance.pk is None:
         raise InvalidScope("An owner must be text or a saved model instance.")
     custom = config().OWNER_ID
     if custom is None:

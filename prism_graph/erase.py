@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
+from django.db import connections
+
 from prism_graph import limits
+from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, Derivation, Source
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
+from prism_graph.signals import announce, source_erased
 from prism_graph.transactions import stamp, write_block
 from prism_graph.writing import digest
 
 WHY: Final = "erase what was derived from erased text, in the scopes below"
-BATCH: Final = 500
 
 Doomed = dict[Scope, list[int]]
 
 
 def erase(scope: Scope, using: str, key: str) -> ErasureReport:
     """Erase a source and everything derived from it. See Memory.erase."""
-    limits.check_key(key)
+    key = limits.check_key(key)
     with write_block(using):
         stamp(scope, using)
         rows = Source.objects.db_manager(using).at(scope)
@@ -31,13 +34,14 @@ def erase(scope: Scope, using: str, key: str) -> ErasureReport:
         chunks = Chunk.objects.db_manager(using).at(scope).filter(source_number=source.number)
         erased = _erase(scope, using, chunks)
         source.delete(using=using)
+        announce(source_erased, Source, scope, using, source=source.id)
         return ErasureReport(source_found=True, chunks=erased)
 
 
 def erase_turn(scope: Scope, using: str, conversation: str, turn_id: str) -> ErasureReport:
     """Erase one turn and everything derived from it. See Memory.erase_turn."""
-    limits.check_key(conversation, "conversation")
-    limits.check_key(turn_id, "turn_id")
+    conversation = limits.check_key(conversation, "conversation")
+    turn_id = limits.check_key(turn_id, "turn_id")
     with write_block(using):
         stamp(scope, using)
         rows = Source.objects.db_manager(using).at(scope)
@@ -49,7 +53,10 @@ def erase_turn(scope: Scope, using: str, conversation: str, turn_id: str) -> Era
             .at(scope)
             .filter(source_number=source.number, turn_digest=digest(turn_id))
         )
-        return ErasureReport(source_found=True, chunks=_erase(scope, using, chunks))
+        erased = _erase(scope, using, chunks)
+        if erased:
+            announce(source_erased, Source, scope, using, source=source.id)
+        return ErasureReport(source_found=True, chunks=erased)
 
 
 def _erase(scope: Scope, using: str, chunks: Any) -> int:
@@ -66,48 +73,43 @@ def _erase(scope: Scope, using: str, chunks: Any) -> int:
     return len(doomed[scope])
 
 
-def _locked(chunks: Any) -> list[int]:
-    return list(chunks.select_for_update().order_by("number").values_list("number", flat=True))
+def _locked(rows: Any) -> list[int]:
+    return list(rows.select_for_update().order_by("number").values_list("number", flat=True))
 
 
 def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
     """Return, by scope, the chunks that were derived from these and are not known yet."""
     found: dict[Scope, set[int]] = defaultdict(set)
     links = Derivation.objects.db_manager(using).system(WHY)
+    among = engine(connections[using]).among
     for parent, numbers in parents.items():
         _, owner, agent, thread = parent.parts
         cited = links.filter(
             tenant=parent.tenant, cited_owner=owner, cited_agent=agent, cited_thread=thread
         )
-        for batch in _batches(numbers):
-            rows = cited.filter(cited_number__in=batch)
-            for *parts, number in rows.values_list(*COLUMNS, "number"):
-                found[Scope.from_columns(*parts)].add(number)
+        rows = cited.filter(cited_number__in=among(numbers))
+        for *parts, number in rows.values_list(*COLUMNS, "number"):
+            found[Scope.from_columns(*parts)].add(number)
     fresh = {where: numbers.difference(known.get(where, ())) for where, numbers in found.items()}
     rows_of = Chunk.objects.db_manager(using)
     return {
-        where: _locked(rows_of.at(where).filter(number__in=numbers))
+        where: _locked(rows_of.at(where).filter(number__in=among(numbers)))
         for where, numbers in fresh.items()
         if numbers
     }
 
 
 def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
+    among = engine(connections[using]).among
     chunks = Chunk.objects.db_manager(using).at(scope)
+    doomed = chunks.filter(number__in=among(numbers))
+    touched = set(doomed.values_list("source_number", flat=True).distinct())
     sources = Source.objects.db_manager(using).at(scope)
-    touched: set[int] = set()
-    for batch in _batches(numbers):
-        here = chunks.filter(number__in=batch)
-        touched.update(here.values_list("source_number", flat=True).distinct())
-        here.delete()
+    # Locked before anyone looks whether they are empty: a writer below who adds to one of these either
+    # has committed, and is seen, or waits, and then finds no source to add to.
+    _locked(sources.filter(number__in=among(touched)))
+    doomed.delete()
     # A source that lost its last chunk says nothing but its key and title, and those are erased too.
-    for batch in _batches(sorted(touched)):
-        empty = set(batch).difference(
-            chunks.filter(source_number__in=batch).values_list("source_number", flat=True)
-        )
-        sources.filter(number__in=empty).delete()
-
-
-def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(numbers), BATCH):
-        yield numbers[start : start + BATCH]
+    left = chunks.filter(source_number__in=among(touched))
+    empty = touched.difference(left.values_list("source_number", flat=True).distinct())
+    sources.filter(number__in=among(empty)).delete()

@@ -10,11 +10,12 @@ from typing import Final
 from prism_graph import analysis
 
 ANALYSER: Final = f"{analysis.NAME}/{analysis.VERSION}"
+SEPARATOR: Final = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A text's distinct words with their counts, their number, and which text they are of."""
+    """A text's distinct words with their counts, their number, and which row's words they are."""
 
     terms: str
     length: int
@@ -33,4 +34,5 @@ def indexed(
     context = [label for label in (title, heading, speaker) if label]
     terms, length = analysis.index_terms(text, context, when)
     # MD5 because PostgreSQL computes it in an index expression; it notices edits, not attacks.
-    return Indexed(terms, length, md5(text.encode(), usedforsecurity=False).hexdigest())
+    row = SEPARATOR.join((heading, speaker, text))
+    return Indexed(terms, length, md5(row.encode(), usedforsecurity=False).hexdigest())

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import Max
+from django.dispatch import Signal
 from django.views.decorators.debug import sensitive_variables
 
 from prism_graph import clock, conf, limits, writing
@@ -21,6 +22,7 @@ from prism_graph.models import Chunk, ChunkKind, ChunkText, Derivation, Source, 
 from prism_graph.models.base import random_id
 from prism_graph.records import IngestReport
 from prism_graph.scope import Scope
+from prism_graph.signals import announce, source_ingested, source_retired
 from prism_graph.transactions import stamp, write_block
 from prism_graph.trust import Origin
 from prism_graph.writing import Draft, Setting, digest
@@ -64,13 +66,14 @@ def ingest(
     derived_from: Iterable[Any] = (),
 ) -> IngestReport:
     """Store a document, or bring the stored one in step with this text. See Memory.ingest."""
-    limits.check_key(key)
-    limits.check_text(text, "text", conf.config().MAX_TEXT)
-    limits.check_text(uri, "uri", limits.MAX_LABEL)
-    limits.check_text(title, "title", limits.MAX_LABEL)
-    limits.check_origin(origin)
+    key = limits.check_key(key)
+    text = limits.check_text(text, "text", conf.config().MAX_TEXT)
+    uri = limits.check_text(uri, "uri", limits.MAX_LABEL)
+    title = limits.check_text(title, "title", limits.MAX_LABEL)
+    origin = limits.check_origin(origin)
     stated = limits.check_metadata(metadata)
-    drafts = _drafts(text, pieces_of(chunker or conf.default_chunker(), text))
+    chunker = conf.default_chunker() if chunker is None else chunker
+    drafts = _drafts(text, pieces_of(limits.check_chunker(chunker), text))
     with write_block(using):
         at = stamp(scope, using)
         lineage = trace(scope, using, derived_from)
@@ -80,7 +83,9 @@ def ingest(
         )
         setting = Setting(scope, source.number, ChunkKind.PASSAGE, origin, lineage, at, title=title)
         change = _compare(_held(scope, using, source.number), setting, drafts)
-        return _apply(using, source, setting, change, retitled)
+        report = _apply(using, source, setting, change, retitled)
+        _announce(source_ingested, scope, using, report)
+        return report
 
 
 def _drafts(text: str, pieces: Sequence[Piece], first_ordinal: int = 0) -> list[Draft]:
@@ -88,10 +93,9 @@ def _drafts(text: str, pieces: Sequence[Piece], first_ordinal: int = 0) -> list[
     drafts = []
     for part, piece in enumerate(pieces):
         passage = text[piece.start : piece.end]
+        heading = limits.check_text(piece.heading, "heading", limits.MAX_LABEL)
         span = lines.span(piece.start, piece.end)
-        drafts.append(
-            Draft(passage, piece.heading, first_ordinal + part, span, digest(passage), part)
-        )
+        drafts.append(Draft(passage, heading, first_ordinal + part, span, digest(passage), part))
     return drafts
 
 
@@ -217,10 +221,10 @@ def record(
     derived_from: Iterable[Any] = (),
 ) -> IngestReport:
     """Append a turn to a conversation. See Memory.record."""
-    limits.check_key(conversation, "conversation")
-    limits.check_text(text, "text", conf.config().MAX_TEXT)
-    limits.check_text(speaker, "speaker", limits.MAX_LABEL)
-    limits.check_origin(origin)
+    conversation = limits.check_key(conversation, "conversation")
+    text = limits.check_text(text, "text", conf.config().MAX_TEXT)
+    speaker = limits.check_text(speaker, "speaker", limits.MAX_LABEL)
+    origin = limits.check_origin(origin)
     turn = random_id() if turn_id is None else limits.check_key(turn_id, "turn_id")
     when = None if occurred_at is None else clock.parse(occurred_at)
     if not text:
@@ -242,7 +246,9 @@ def record(
             occurred_at=when,
         )
         drafts = _drafts(text, pieces, 0 if last is None else last + 1)
-        return IngestReport(source.id, writing.add(using, setting, drafts), [], [])
+        report = IngestReport(source.id, writing.add(using, setting, drafts), [], [])
+        _announce(source_ingested, scope, using, report)
+        return report
 
 
 def _open_conversation(scope: Scope, using: str, key: str, at: datetime) -> Source:
@@ -257,7 +263,7 @@ def _open_conversation(scope: Scope, using: str, key: str, at: datetime) -> Sour
 
 def retire_source(scope: Scope, using: str, key: str) -> IngestReport:
     """Take a source out of search. See Memory.retire_source."""
-    limits.check_key(key)
+    key = limits.check_key(key)
     with write_block(using):
         at = stamp(scope, using)
         rows = Source.objects.db_manager(using).at(scope)
@@ -274,4 +280,11 @@ def retire_source(scope: Scope, using: str, key: str) -> IngestReport:
         if source.retired_at is None:
             source.retired_at = at
             source.save(using=using, update_fields=["retired_at"])
-        return IngestReport(source.id, [], [], retired)
+        report = IngestReport(source.id, [], [], retired)
+        _announce(source_retired, scope, using, report)
+        return report
+
+
+def _announce(signal: Signal, scope: Scope, using: str, report: IngestReport) -> None:
+    ids = {"source": report.source, "added": report.added, "retired": report.retired}
+    announce(signal, Source, scope, using, **ids)

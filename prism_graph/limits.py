@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from prism_graph.codepoints import is_storable
 from prism_graph.errors import (
+    InvalidChunking,
     InvalidInput,
     InvalidMetadata,
     InvalidOrigin,
@@ -32,26 +33,41 @@ def check_key(key: object, what: str = "key") -> str:
     if not text:
         raise InvalidInput(f"The {what} must not be empty.")
     if len(text) > MAX_KEY:
-        raise LimitExceeded(f"The {what} is longer than {MAX_KEY} characters.")
+        raise LimitExceeded(f"The {what} is longer than {MAX_KEY} characters: shorten it.")
     return text
 
 
 def check_text(text: object, what: str = "text", limit: int | None = None) -> str:
     """Return text that every database can hold, of at most `limit` bytes in UTF-8."""
-    if not isinstance(text, str):
-        raise InvalidInput(f"The {what} must be text, not {type(text).__name__}.")
+    text = _exact(text, what)
     if not is_storable(text):
         raise InvalidText(f"The {what} holds a NUL or a lone surrogate: remove it before storing.")
     if limit is not None and (len(text) > limit or len(text.encode()) > limit):
-        raise LimitExceeded(f"The {what} is longer than {limit} bytes in UTF-8.")
-    return str(text)
+        raise LimitExceeded(
+            f"The {what} is longer than {limit} bytes in UTF-8: shorten or split it."
+        )
+    return text
+
+
+def _exact(text: object, what: str) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"The {what} must be text, not {type(text).__name__}.")
+    # The characters of a subclass, whatever its own methods say of them.
+    return str.__str__(text)
 
 
 def check_origin(origin: object) -> Origin:
     """Return an Origin, or raise InvalidOrigin."""
     if not isinstance(origin, Origin):
         raise InvalidOrigin
-    return origin
+    return Origin(origin.trust, _exact(origin.writer, "writer"))
+
+
+def check_chunker(chunker: object) -> Any:
+    """Return what cuts a text. Raises InvalidChunking for a chunker's class in place of a chunker."""
+    if isinstance(chunker, type) and hasattr(chunker, "split"):
+        raise InvalidChunking("Give a chunker, not its class: MarkdownChunker().")
+    return chunker
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -62,7 +78,9 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         raise InvalidMetadata
     copied = _plain(metadata, MAX_DEPTH)
     if len(json.dumps(copied, ensure_ascii=False).encode()) > MAX_METADATA:
-        raise InvalidMetadata(f"The metadata is larger than {MAX_METADATA} bytes as JSON.")
+        raise InvalidMetadata(
+            f"The metadata is larger than {MAX_METADATA} bytes as JSON: leave some of it out."
+        )
     return copied  # type: ignore[no-any-return]
 
 
@@ -70,18 +88,16 @@ def _plain(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        if not is_storable(value):
-            raise InvalidText("The metadata holds a NUL or a lone surrogate.")
-        return str(value)
+        return check_text(value, "metadata")
     if isinstance(value, int):
         return _number(int(value))
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidMetadata("The metadata holds a number that JSON cannot write.")
+            raise InvalidMetadata("The metadata holds a number that JSON cannot write: use a text.")
         return float(value)
     if isinstance(value, Mapping | list | tuple):
         if depth < 1:
-            raise InvalidMetadata(f"The metadata is deeper than {MAX_DEPTH} levels.")
+            raise InvalidMetadata(f"The metadata is deeper than {MAX_DEPTH} levels: flatten it.")
         if isinstance(value, Mapping):
             return {_member(key): _plain(inner, depth - 1) for key, inner in value.items()}
         return [_plain(inner, depth - 1) for inner in value]
@@ -91,14 +107,14 @@ def _plain(value: Any, depth: int) -> Any:
 def _number(value: int) -> int:
     # Beyond 64 bits the databases' JSON disagree on what they give back.
     if not -(2**63) <= value < 2**63:
-        raise InvalidMetadata("The metadata holds a number of more than 64 bits.")
+        raise InvalidMetadata("The metadata holds a number of more than 64 bits: use a text.")
     return value
 
 
 def _member(key: Any) -> str:
     if not isinstance(key, str):
         raise InvalidMetadata
-    return str(_plain(key, 0))
+    return check_text(key, "metadata")
 
 
 def check_ids(ids: Iterable[Any], limit: int, what: str) -> list[str]:
@@ -111,7 +127,7 @@ def check_ids(ids: Iterable[Any], limit: int, what: str) -> list[str]:
     except TypeError:
         raise InvalidInput(f"Give the {what} as a list.") from None
     if len(given) > limit:
-        raise LimitExceeded(f"More than {limit} {what} at once.")
+        raise LimitExceeded(f"More than {limit} {what} at once: ask in parts.")
     named = [_chunk_id(item) for item in given]
     return list(dict.fromkeys(named))
 
@@ -121,4 +137,4 @@ def _chunk_id(item: Any) -> str:
     item = getattr(item, "id", item)
     if not isinstance(item, str):
         raise InvalidInput("A chunk is named by its id, by itself or by a hit.")
-    return item
+    return str.__str__(item)

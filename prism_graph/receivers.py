@@ -1,4 +1,4 @@
-"""Signals that keep the index on words true."""
+"""Signals that keep the index on words true, and deletion behind a door."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from typing import Any
 from django.db import connections, router
 
 from prism_graph import repair
+from prism_graph.errors import UnscopedQuery
 
 
 def analyse_text(instance: Any, **_: Any) -> None:
     """Set a text's terms before save() writes it; bulk_create calls the same method."""
     instance.prepare_for_write()
+
+
+def refuse_collector(**_: Any) -> None:
+    """Raise UnscopedQuery: only Django's own collector sends this, and it deletes by primary key alone."""
+    raise UnscopedQuery("Delete through a door: Model.objects.at(scope).filter(…).delete().")
 
 
 def restore_index(using: str, **_: Any) -> None:

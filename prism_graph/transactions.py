@@ -7,15 +7,22 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
-from django.db import OperationalError, connections, transaction
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    OperationalError,
+    connections,
+    transaction,
+)
 
 from prism_graph import clock
 from prism_graph.errors import WriteConflict
 from prism_graph.models.base import random_id
 from prism_graph.scope import Scope
 
-# PostgreSQL: serialization failure, deadlock, lock not available. SQLite has its own words.
-_RETRYABLE: Final = frozenset({"40001", "40P01", "55P03"})
+# PostgreSQL: serialization failure, deadlock, lock not available; and a foreign key's refusal, because what
+# a write points at was there when it looked. SQLite has its own words.
+_RETRYABLE: Final = frozenset({"40001", "40P01", "55P03", "23503"})
 
 _STAMP: Final = (
     "INSERT INTO prism_graph_scopeclock (id, tenant, owner, agent, thread, last) "
@@ -34,14 +41,14 @@ def write_block(using: str) -> Iterator[None]:
     try:
         with transaction.atomic(using=using):
             yield
-    except OperationalError as error:
+    except (OperationalError, IntegrityError) as error:
         if _is_retryable(error):
             # `from None`: the driver's message can quote the statement's values.
             raise WriteConflict from None
         raise
 
 
-def _is_retryable(error: OperationalError) -> bool:
+def _is_retryable(error: DatabaseError) -> bool:
     code = getattr(error.__cause__, "sqlstate", None)
     return code in _RETRYABLE or "database is locked" in str(error)
 

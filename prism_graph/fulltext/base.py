@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from django.db import models
+from django.db.models.expressions import RawSQL
 from numpy.typing import NDArray
 
 from prism_graph.scope import Scope
@@ -97,6 +98,10 @@ class FullText(ABC):
         """Insert tuples of the named fields, all rows in one command."""
 
     # reading
+
+    @abstractmethod
+    def among(self, numbers: Iterable[int]) -> RawSQL:
+        """Return what `__in` takes for these numbers: one parameter, however many there are."""
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 from django.db import models, transaction
+from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
     CHUNK,
@@ -26,9 +28,11 @@ from prism_graph.fulltext.base import (
 )
 from prism_graph.scope import Scope
 
-# Text changed without its analysis counts as no words: terms_of no longer names it.
+# As prism_graph.indexing computes it.
+TERMS_OF: Final = "md5(heading || chr(31) || speaker || chr(31) || text)"
+# A row changed without its analysis counts as no words: terms_of no longer names it.
 WORDS: Final = (
-    "(CASE WHEN terms_of = md5(text) AND terms <> '' THEN "
+    f"(CASE WHEN terms_of = {TERMS_OF} AND terms <> '' THEN "
     "array_to_tsvector(string_to_array(token || replace(terms, ' ', ' ' || token), ' ')) "
     "ELSE ''::tsvector END)"
 )
@@ -37,10 +41,12 @@ GIN: Final = (
     f"CREATE INDEX {INDEX} ON {TEXT} USING gin ({WORDS}) "
     "WITH (fastupdate = on, gin_pending_list_limit = 512)"
 )
-# pg_stats would show whole sentences to every role that may read the table.
+# pg_stats would show whole sentences, and digests that a guess confirms, to every role that may read the
+# table, and after an erasure as well.
 CONTENT: Final = {
+    CHUNK: ("digest", "turn_digest"),
     TEXT: ("text", "heading", "speaker", "turn_id", "terms", "terms_of"),
-    SOURCE: ("key", "uri", "title", "metadata"),
+    SOURCE: ("key", "key_digest", "uri", "title", "metadata"),
 }
 QUIET: Final = (
     *(
@@ -60,6 +66,7 @@ LEVEL: Final = (
     f"SELECT %s, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') FROM {CHUNK} "
     "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND {when}"
 )
+AMONG: Final = "SELECT unnest(%s::bigint[])"
 POSTINGS: Final = (
     f"SELECT (SELECT string_agg(int8send(number), '') FROM {TEXT} "
     f"WHERE tenant = %s AND {WORDS} @@ wanted.word::tsquery) "
@@ -88,7 +95,7 @@ class PostgreSQLFullText(FullText):
                 [INDEX, TEXT],
             )
             row = cursor.fetchone()
-        return [] if row and "md5(text)" in row[0] and "array_to_tsvector" in row[0] else [INDEX]
+        return [] if row and _bare(row[0]) == _bare(WORDS) else [INDEX]
 
     def wanted_sql(self) -> list[str]:
         """Return CREATE INDEX, and what keeps content out of the statistics."""
@@ -121,7 +128,7 @@ class PostgreSQLFullText(FullText):
     def drift(self) -> Iterator[str]:
         """Count texts that were changed without their analysis; the index follows the row itself."""
         with self.connection.cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM {TEXT} WHERE terms_of <> md5(text)")
+            cursor.execute(f"SELECT count(*) FROM {TEXT} WHERE terms_of <> {TERMS_OF}")
             stale = cursor.fetchone()[0]
         if stale:
             yield f"{stale} passages were changed without being analysed again"
@@ -146,6 +153,10 @@ class PostgreSQLFullText(FullText):
             for row in rows:
                 copy.write_row(row)
 
+    def among(self, numbers: Iterable[int]) -> RawSQL:
+        """Bind the numbers as one array."""
+        return RawSQL(AMONG, [list(numbers)])
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Forbid sequential scans until the block ends, in the caller's transaction as well."""
@@ -164,6 +175,11 @@ class PostgreSQLFullText(FullText):
         with self.connection.cursor() as cursor:
             cursor.execute(POSTINGS, [scopes[0].tenant, queries])
             return [self.numbers(row[0]) for row in cursor.fetchall()]
+
+
+def _bare(expression: str) -> str:
+    """Return an expression without the casts, parentheses and spaces that PostgreSQL adds."""
+    return re.sub(r"::\w+|[\s()]", "", expression)
 
 
 def _quoted(token: str, word: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models
+from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
     CHUNK,
@@ -53,10 +55,11 @@ TRIGGERS: Final = {
     f"{INDEX}_insert": f"AFTER INSERT ON {TEXT} BEGIN {_ADD} END",
     f"{INDEX}_delete": f"AFTER DELETE ON {TEXT} BEGIN {_DROP} END",
     f"{INDEX}_update": f"AFTER UPDATE OF number, token, terms ON {TEXT} BEGIN {_DROP} {_ADD} END",
-    # Text that changes without its analysis leaves the index: the update trigger sees the empty terms.
+    # What changes without its analysis leaves the index: the update trigger sees the empty terms.
     f"{INDEX}_text": (
-        f"AFTER UPDATE OF text ON {TEXT} "
-        "WHEN NEW.text IS NOT OLD.text AND NEW.terms_of IS OLD.terms_of AND NEW.terms <> '' "
+        f"AFTER UPDATE OF text, heading, speaker ON {TEXT} WHEN (NEW.text, NEW.heading, NEW.speaker) "
+        "IS NOT (OLD.text, OLD.heading, OLD.speaker) "
+        "AND NEW.terms_of IS OLD.terms_of AND NEW.terms <> '' "
         f"BEGIN UPDATE {TEXT} SET terms = '' WHERE number = NEW.number; END"
     ),
 }
@@ -69,6 +72,7 @@ LEVEL: Final = (
     f"SELECT %s, group_concat(number), group_concat({PACKED}) FROM {CHUNK} "
     "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND {when}"
 )
+AMONG: Final = "SELECT value FROM json_each(%s)"
 POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
 
 
@@ -192,6 +196,10 @@ class SQLiteFullText(FullText):
             if left:
                 values = [value for row_values in left for value in row_values]
                 cursor.execute(insert + ", ".join([row] * len(left)), values)
+
+    def among(self, numbers: Iterable[int]) -> RawSQL:
+        """Spell the numbers as one JSON array."""
+        return RawSQL(AMONG, [json.dumps(list(numbers))])
 
     def reading(self) -> AbstractContextManager[None]:
         """Do nothing: SQLite's planner keeps to the indexes."""

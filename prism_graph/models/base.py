@@ -113,6 +113,14 @@ class ScopedRelation(AnyForeignObject):
     ) -> None:
         kwargs.setdefault("related_name", "+")
         super().__init__(to, on_delete, from_fields, to_fields, **kwargs)
+        # Its columns are serialised as what they are; the row that they name is not theirs to read.
+        self.serialize = False
+
+    def deconstruct(self) -> Any:
+        """Return what a migration file writes."""
+        name, path, args, kwargs = super().deconstruct()
+        del kwargs["serialize"]
+        return name, path, args, kwargs
 
 
 def door_of(row: models.Model) -> Door:

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from tqdm import tqdm
 
 from prism_graph import repair
 from prism_graph.fulltext import engine
+from prism_graph.models import ChunkText
 
 
 class Command(BaseCommand):
@@ -24,7 +25,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add --database, --check and --sql."""
-        parser.add_argument("--database", default=DEFAULT_DB_ALIAS, help="Alias of the database.")
+        parser.add_argument(
+            "--database",
+            default=DEFAULT_DB_ALIAS,
+            choices=tuple(connections),
+            help="Alias of the database.",
+        )
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
             "--check",
@@ -43,10 +49,10 @@ class Command(BaseCommand):
         if options["sql"]:
             for statement in engine(connections[using]).wanted_sql():
                 self.stdout.write(f"{statement};")
-        elif options["check"]:
-            self._check(using)
-        else:
-            self._repair(using)
+            return
+        if ChunkText._meta.db_table not in connections[using].introspection.table_names():
+            raise CommandError(f"{using!r} has no tables of prism_graph: run `manage.py migrate` first.")
+        (self._check if options["check"] else self._repair)(using)
 
     def _check(self, using: str) -> None:
         found = False

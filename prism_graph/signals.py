@@ -1,0 +1,26 @@
+"""Public signals, sent when the transaction commits. They carry ids and the scope, never text.
+
+Each is sent with `sender` the Source model, `scope`, `using`, and `source`, the source's id.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.dispatch import Signal
+
+from prism_graph.scope import Scope
+
+# Also `added` and `retired`, lists of chunk ids.
+source_ingested = Signal()
+source_retired = Signal()
+# After `erase` and `erase_turn`; the chunks' ids are gone with them.
+source_erased = Signal()
+
+
+def announce(signal: Signal, sender: Any, scope: Scope, using: str, **ids: Any) -> None:
+    """Send a signal once the transaction commits; a receiver that fails is logged and stops nothing."""
+    send = partial(signal.send_robust, sender=sender, scope=scope, using=using, **ids)
+    transaction.on_commit(send, using=using, robust=True)
