@@ -186,12 +186,11 @@ def test_the_explanation_recomputes_the_score(turns: bool) -> None:
     directory, rows = seen(texts, turns=turns)
     result = rank(directory, query_terms("harbour hotel"), rows)
     for at in range(len(texts)):
-        parts = result.explain(at)
-        assert round(sum(p.weight * p.contribution for p in parts.terms) * parts.scale, 9) == (
-            pytest.approx(float(result.scores[at]), abs=1e-9)
-        )
-        for part in parts.terms:
-            assert part.contribution == pytest.approx(part.own + part.lent, abs=1e-12)
+        told = result.explain(at)
+        total = sum(part["weight"] * part["contribution"] for part in told["terms"])
+        assert round(told["scale"] * total, 9) == pytest.approx(float(result.scores[at]), abs=1e-9)
+        for part in told["terms"]:
+            assert part["contribution"] == pytest.approx(part["own"] + part["lent"], abs=1e-12)
 
 
 def test_arrays_of_different_lengths_are_refused() -> None:
@@ -205,11 +204,15 @@ def test_arrays_of_different_lengths_are_refused() -> None:
 
 def test_a_pasted_question_ranks_what_it_ranks_alone() -> None:
     prose = "\n".join(
-        f"The committee met in room {i} and discussed budgets, roads and schools." for i in range(45)
+        f"The committee met in room {i} and discussed budgets, roads and schools."
+        for i in range(45)
     )
     texts = ["The ferry to Skye leaves from Mallaig", "Budgets and roads", "Room 7 has no window"]
     directory, rows = seen(texts)
-    for pasted in (f"{prose}\nWhere does the ferry leave?", f"Where does the ferry leave?\n{prose}"):
+    for pasted in (
+        f"{prose}\nWhere does the ferry leave?",
+        f"Where does the ferry leave?\n{prose}",
+    ):
         assert int(np.argmax(rank(directory, query_terms(pasted), rows).scores)) == 0
 
 

@@ -17,3 +17,13 @@ ENGLISH: Final = frozenset(
     weren't what what's when when's where where's which while who who's whom whose why why's will
     with won't would wouldn't you you'd you'll you're you've your yours yourself yourselves""".split()
 )
+
+# Common words of other languages in Latin letters that English does not have: a sign, not dropped.
+ELSEWHERE: Final = frozenset(
+    """der das dem den und ist wie welche welcher welches von mit wer wann wo sich ein eine el los las
+    del que cual como cuando donde quien una en es por para le les des du est quel quelle qui quand
+    une dans et il di che della quale quando chi nel um uma qual em os onde het een wat wie wanneer
+    bir ve hangi kim nasil ile hvad hvem och vad vilken hur som czy jest kto kiedy jak ktory gdzie
+    care este cine cand unde ce si pe la nu cua la gi nao khi nguoi mitka kuka onko apa yang siapa
+    dan ile hol mikor melyik kdo kdy ktera ano""".split()
+)

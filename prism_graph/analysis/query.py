@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from prism_graph.analysis.folding import normalised
-from prism_graph.analysis.functionwords import ENGLISH
+from prism_graph.analysis.functionwords import ELSEWHERE, ENGLISH
 from prism_graph.analysis.sentences import sentences
 from prism_graph.analysis.tokens import tokens
 from prism_graph.analysis.words import Kind, words_of
@@ -16,8 +16,10 @@ from prism_graph.analysis.words import Kind, words_of
 MAX_TERMS: Final = 512
 LONG_QUERY: Final = 400
 PREFIX: Final = "*"
-PREFIX_LETTERS: Final = 4
 PREFIX_WEIGHT: Final = 0.3
+# English has its stemmer; the words of any other language are also met by longer beginnings.
+PREFIX_LETTERS: Final = (4,)
+PREFIX_LETTERS_ELSEWHERE: Final = (4, 5, 7)
 SHARED_WORDS: Final = -3.5
 
 
@@ -58,7 +60,8 @@ def query_terms(text: str) -> Query:
     plain = normalised(text)
     if len(plain) <= LONG_QUERY:
         found = tokens(plain)
-        segments = [Segment(tuple(_terms(_content(found) or found)))]
+        letters = _prefix_letters(found)
+        segments = [Segment(tuple(_terms(_content(found) or found, letters)))]
     else:
         segments = _segments(plain)
     return Query(tuple(_affordable([s for s in segments if s.terms])))
@@ -69,7 +72,10 @@ def _segments(text: str) -> list[Segment]:
     content = [(sentence, _content(each)) for sentence, each in found]
     if not any(each for _, each in content):
         content = found
-    terms = [tuple(_terms(each)) for _, each in content]
+    terms = [
+        tuple(_terms(each, _prefix_letters(whole)))
+        for (_, each), (_, whole) in zip(content, found, strict=True)
+    ]
     uses = Counter(word for each in terms for word in _exact(each))
     return [
         Segment(each, sentence.weight + SHARED_WORDS * _shared(each, uses))
@@ -106,7 +112,15 @@ def _content(found: Sequence[str]) -> list[str]:
     return [token for token in found if token.lower().replace("’", "'") not in ENGLISH]
 
 
-def _terms(found: Sequence[str]) -> list[Term]:
+def _prefix_letters(found: Sequence[str]) -> tuple[int, ...]:
+    english = len(found) - len(_content(found))
+    if english * 8 >= len(found):
+        return PREFIX_LETTERS
+    foreign = any(not each.isascii() or each.lower() in ELSEWHERE for each in found)
+    return PREFIX_LETTERS_ELSEWHERE if foreign else PREFIX_LETTERS
+
+
+def _terms(found: Sequence[str], prefix_letters: Sequence[int]) -> list[Term]:
     weights: dict[str, float] = {}
     stems = []
     for token in found:
@@ -117,7 +131,8 @@ def _terms(found: Sequence[str]) -> list[Term]:
                 weights.setdefault(word.term, word.kind.weight)
         if words and all(word.kind is Kind.REMAINDER for word in words):
             weights.setdefault(words[0].term + PREFIX, Kind.REMAINDER.weight)
-    for term in stems:
-        if len(term) >= PREFIX_LETTERS and not term.isdigit():
-            weights.setdefault(term[:PREFIX_LETTERS] + PREFIX, PREFIX_WEIGHT)
+    for letters in prefix_letters:
+        for term in stems:
+            if len(term) >= letters and not term.isdigit():
+                weights.setdefault(term[:letters] + PREFIX, PREFIX_WEIGHT)
     return [Term(word, weight) for word, weight in weights.items()]

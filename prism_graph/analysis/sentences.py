@@ -12,6 +12,8 @@ from typing import Final
 
 import regex
 
+from prism_graph.analysis.tokens import UNSPACED
+
 MAX_SENTENCE: Final = 400
 QUESTION_MARK: Final = 4.0
 QUESTION_WORD: Final = 2.0
@@ -61,12 +63,17 @@ def _form(sentence: str) -> float:
 
 
 def _cut(sentence: str) -> Iterator[str]:
-    """Yield the sentence in pieces of at most 400 characters, cut at a space where there is one."""
+    """Yield the sentence in pieces of at most 400 characters, never inside a word."""
     rest = sentence.strip()
     while len(rest) > MAX_SENTENCE:
-        at = rest.rfind(" ", MAX_SENTENCE // 2, MAX_SENTENCE)
-        at = at if at > 0 else MAX_SENTENCE
+        at = rest.rfind(" ", 0, MAX_SENTENCE)
+        if at < 0 and UNSPACED.search(rest, 0, MAX_SENTENCE):
+            at = MAX_SENTENCE
+        elif at < 0:
+            at = rest.find(" ")
+        if at < 0:
+            break
         yield rest[:at]
-        rest = rest[at:].strip()
+        rest = rest[at:].lstrip()
     if rest:
         yield rest

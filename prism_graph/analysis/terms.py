@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Final
 
 from prism_graph.analysis.folding import normalised
@@ -13,6 +14,8 @@ from prism_graph.analysis.words import JOINT, words_of
 
 # A user cannot type these: normalisation turns each into its digit.
 COUNT_MARKS: Final = ("", "²", "³", "⁴")
+CACHED_TOKENS: Final = 100_000
+CACHED_CHARACTERS: Final = 40
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
@@ -34,29 +37,38 @@ def index_terms(
     counts = _counted(text)
     length = sum(counts.values())
     for extra in context:
-        for term, times in _counted(extra).items():
-            counts[term] = counts.get(term, 0) + times
+        counts.update(_counted(extra))
     if when is not None:
         for term in _date_terms(when):
             counts.setdefault(term, 1)
     return " ".join(_marked(counts)), length
 
 
-def _counted(text: str) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for token, times in Counter(tokens(normalised(text))).items():
-        for word in words_of(token):
-            term = word[0]
-            counts[term] = counts.get(term, 0) + times
-    return counts
+class _Terms(dict[str, tuple[str, ...]]):
+    """The terms of tokens seen before: at most 100,000 tokens of at most 40 characters."""
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        terms = tuple(word.term for word in words_of(token))
+        if len(token) <= CACHED_CHARACTERS:
+            if len(self) >= CACHED_TOKENS:
+                self.clear()
+            self[token] = terms
+        return terms
 
 
-def _marked(counts: dict[str, int]) -> list[str]:
-    terms = list(counts)
-    for term, times in counts.items():
-        if times > 1:
-            terms += [term + mark for mark in COUNT_MARKS[1 : min(times, len(COUNT_MARKS))]]
-    return terms
+_terms_of = _Terms()
+
+
+def _counted(text: str) -> Counter[str]:
+    return Counter(chain.from_iterable(map(_terms_of.__getitem__, tokens(normalised(text)))))
+
+
+def _marked(counts: Counter[str]) -> list[str]:
+    repeated = [(term, times) for term, times in counts.items() if times > 1]
+    return [
+        *counts,
+        *(term + mark for term, times in repeated for mark in COUNT_MARKS[1 : min(times, 4)]),
+    ]
 
 
 def _date_terms(when: datetime) -> list[str]:

@@ -11,26 +11,24 @@ from __future__ import annotations
 import hashlib
 import re
 from enum import Enum
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import regex
 
 from prism_graph.analysis.folding import cased, folded
 from prism_graph.analysis.stems import stem
-from prism_graph.analysis.tokens import ENDINGS, JOINERS, PAIRS, TRIPLES
+from prism_graph.analysis.tokens import ENDINGS, JOINERS, PAIRS, TRIPLES, UNSPACED
 
 JOINT: Final = "·"
 TAIL: Final = "¬"
-TAIL_LETTERS: Final = 4
+TAIL_LETTERS: Final = 3
 MAX_TERM_BYTES: Final = 64
-CACHE_SIZE: Final = 100_000
-CACHED_TOKEN_CHARACTERS: Final = 40
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _APOSTROPHE = regex.compile("['’ʼ]")
 _POSSESSIVE = regex.compile("['’ʼ][sS]$")
 _RUN = regex.compile(rf"([{PAIRS}]+)|([{TRIPLES}]+)|[^{PAIRS}{TRIPLES}]+")
-_UNSPACED = regex.compile(f"[{PAIRS}{TRIPLES}]")
 # Arabic and Hebrew write articles and prepositions onto the front of the word.
 _PREFIXING = regex.compile(r"[\p{Arabic}\p{Hebrew}]")
 _MARKS = regex.compile(r"\p{M}+")
@@ -77,7 +75,7 @@ def _pieces(run: str, size: int) -> list[Word]:
 
 def _part(part: str) -> list[Word]:
     """Analyse a part without joiners: unspaced runs in pieces, everything else as one stem."""
-    if part.isascii() or not _UNSPACED.search(part):
+    if part.isascii() or not UNSPACED.search(part):
         return _stemmed(part)
     words: list[Word] = []
     for match in _RUN.finditer(folded(part)):
@@ -123,28 +121,15 @@ def _identifier(token: str) -> list[Word]:
     names = [folded(part) for part in parts]
     wholes = [JOINT.join(names) + ending] if len(names) > 1 or ending else []
     if len(names) > 2:
-        wholes += [a + JOINT + b for a, b in zip(names, names[1:], strict=False)]
+        wholes += [a + JOINT + b for a, b in pairwise(names)]
     if "," in token:
         wholes.append("".join(names))
     return words + [Word(capped(whole), Kind.WHOLE) for whole in wholes]
 
 
-def _analyse(token: str) -> tuple[Word, ...]:
-    if token.isalpha() and (token.islower() or token.istitle()):
-        return tuple(_part(token))
-    return tuple(_identifier(_POSSESSIVE.sub("", token)))
-
-
-_cache: dict[str, tuple[Word, ...]] = {}
-
-
-def words_of(token: str) -> tuple[Word, ...]:
-    """Return the words of one token. Keeps at most 100,000 short tokens in process memory."""
-    known = _cache.get(token)
-    if known is None:
-        known = _analyse(token)
-        if len(token) <= CACHED_TOKEN_CHARACTERS:
-            if len(_cache) >= CACHE_SIZE:
-                _cache.clear()
-            _cache[token] = known
-    return known
+def words_of(token: str) -> list[Word]:
+    """Return the words of one token."""
+    plain = token.isalpha() and (token.islower() or token.istitle())
+    if plain or not (token.isascii() or JOINERS.search(token)):
+        return _part(token)
+    return _identifier(_POSSESSIVE.sub("", token))

@@ -1,0 +1,30 @@
+"""Ranking: BM25 over what the reader sees, neighbours' votes, and the fusion of arms.
+
+Pure numpy. Scores depend on the query and the visible chunks, and on nothing else: each chunk's
+score is summed in the order of the query's terms, so neither row numbers nor their order can change
+a bit of it.
+"""
+
+from __future__ import annotations
+
+from prism_graph.ranking.directory import FROM_EARLIER, FROM_LATER, Directory
+from prism_graph.ranking.fusion import fuse_ranks, fuse_scores
+from prism_graph.ranking.matches import Lookup, TermMatch, match
+from prism_graph.ranking.scoring import Explanation, Ranking, TermPart, rank
+from prism_graph.ranking.segments import SUMMED
+
+__all__ = [
+    "FROM_EARLIER",
+    "FROM_LATER",
+    "SUMMED",
+    "Directory",
+    "Explanation",
+    "Lookup",
+    "Ranking",
+    "TermMatch",
+    "TermPart",
+    "fuse_ranks",
+    "fuse_scores",
+    "match",
+    "rank",
+]
