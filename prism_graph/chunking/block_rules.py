@@ -24,12 +24,13 @@ from markdown_it.rules_block import (
     table,
 )
 
+from prism_graph.chunking.quotes import read_quote
+
 Rule = Callable[[StateBlock, int, int, bool], bool]
 Rules = dict[str, tuple[Rule, ...]]
 
-# Deeper, a container is read as a paragraph: that cannot end the block around it, and every level
-# reads its lines again. A quote is one level, a list two.
-_MAX_QUOTE_LEVEL: Final = 6
+# Every list is two levels. An item still deeper is read as a paragraph, which cannot end the list
+# around it.
 _MAX_LIST_LEVEL: Final = 10
 
 
@@ -51,46 +52,7 @@ def block_parser() -> MarkdownIt:
 
 
 def _blockquote(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """Read a quote, of a few lines at first, and of four times as many while it goes on.
-
-    The rule reads on to where a paragraph in the quote could go on at the furthest. Without one
-    that is in vain, for every quote again, and the work would grow with the square.
-    """
-    if silent:
-        return blockquote(state, line, end, True)
-    if state.level >= _MAX_QUOTE_LEVEL:
-        return False
-    line_max, runs = state.lineMax, 1
-    while True:
-        last = _quote_end(state, line, end, runs)
-        state.lineMax = last
-        found = blockquote(state, line, last, False)
-        state.lineMax = line_max
-        if not found or state.line < last or last == end or not _is_quoted(state, last):
-            return found
-        runs *= 4
-
-
-def _quote_end(state: StateBlock, line: int, end: int, runs: int) -> int:
-    """Return the line after so many runs of lines with ">" and then lines without."""
-    parent, state.parentType = state.parentType, "blockquote"
-    last = line + 1
-    for _ in range(runs):
-        while last < end and _is_quoted(state, last):
-            last += 1
-        while last < end and _may_go_on(state, last, end):
-            last += 1
-    state.parentType = parent
-    return last
-
-
-def _is_quoted(state: StateBlock, line: int) -> bool:
-    is_outdented = state.sCount[line] < state.blkIndent
-    return not is_outdented and _first(state, line) == ">" and not state.is_code_block(line)
-
-
-def _may_go_on(state: StateBlock, line: int, end: int) -> bool:
-    return not (state.isEmpty(line) or _is_quoted(state, line) or _begins(_RULES, state, line, end))
+    return blockquote(state, line, end, True) if silent else read_quote(state, line, end)
 
 
 def _list(state: StateBlock, line: int, end: int, silent: bool) -> bool:
