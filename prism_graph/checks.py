@@ -59,7 +59,7 @@ def check_transactions(**_: Any) -> list[CheckMessage]:
 
 
 def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """prism_graph.E004 to E007: what only the database itself can say."""
+    """prism_graph.E004 to W007: what only the database itself can say."""
     found: list[CheckMessage] = []
     for alias in _aliases(databases or ()):
         connection = connections[alias]
@@ -113,7 +113,7 @@ def _check_secure_delete(alias: str, connection: Any) -> list[CheckMessage]:
             return []
     return [
         Warning(
-            f"The database {alias!r} leaves erased text in its file: secure_delete is off.",
+            f"The database {alias!r} leaves erased text in its file: secure_delete is not ON.",
             hint=f"Add 'PRAGMA secure_delete=ON' to DATABASES[{alias!r}]['OPTIONS']['init_command'].",
             id="prism_graph.W006",
         )
@@ -130,11 +130,12 @@ def _check_index(alias: str, connection: Any) -> list[CheckMessage]:
         return []
     database = "" if alias == DEFAULT_DB_ALIAS else f" --database {alias}"
     return [
-        Error(
+        # No error: `migrate` stops at those, and is what restores the parts.
+        Warning(
             f"The database {alias!r} lacks parts of the full-text index: {', '.join(missing)}. "
             "New text is not found.",
             hint=f"Run `manage.py prism_graph_repair_fulltext{database}`.",
-            id="prism_graph.E007",
+            id="prism_graph.W007",
         )
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from prism_graph.errors import InvalidInput
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND: Final = timedelta(microseconds=1)
+_ISO_8601: Final = re.compile(r"[0-9TWZ:+., -]+")
 
 _source: Callable[[], datetime] = lambda: datetime.now(UTC)  # noqa: E731
 
@@ -25,18 +27,21 @@ def parse(value: datetime | str) -> datetime:
 
     Raises InvalidInput for anything else, naive datetimes included.
     """
-    value = _read(value) if isinstance(value, str) else value
-    if not isinstance(value, datetime):
+    instant = _read(value) if isinstance(value, str) else value
+    if not isinstance(instant, datetime):
         raise InvalidInput("Give a time as an aware datetime or as ISO 8601 with an offset.")
-    if value.utcoffset() is None:
+    if instant.utcoffset() is None:
         raise InvalidInput("The time has no offset: give an aware datetime.")
     try:
-        return value.astimezone(UTC)
+        return instant.astimezone(UTC)
     except OverflowError:
         raise InvalidInput("The time lies outside the years 1 to 9999 in UTC.") from None
 
 
 def _read(text: str) -> datetime | None:
+    # fromisoformat() takes any character between date and time, and may read no further than a NUL.
+    if _ISO_8601.fullmatch(text) is None:
+        return None
     # Not raised from the ValueError, which quotes the text.
     with suppress(ValueError):
         return datetime.fromisoformat(text)

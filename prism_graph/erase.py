@@ -26,15 +26,15 @@ def erase(scope: Scope, using: str, key: str) -> ErasureReport:
     """Erase a source and everything derived from it. See Memory.erase."""
     key = limits.check_key(key)
     with write_block(using):
-        stamp(scope, using)
-        rows = Source.objects.db_manager(using).at(scope)
-        source = rows.filter(key_digest=digest(key), key=key).first()
+        source = _locked_source(scope, using, key)
         if source is None:
             return ErasureReport(source_found=False)
         chunks = Chunk.objects.db_manager(using).at(scope).filter(source_number=source.number)
         erased = _erase(scope, using, chunks)
-        source.delete(using=using)
-        announce(source_erased, Source, scope, using, source=source.id)
+        if not erased:
+            # What has chunks goes with the last of them; this one had none.
+            source.delete(using=using)
+            announce(source_erased, Source, scope, using, source=source.id)
         return ErasureReport(source_found=True, chunks=erased)
 
 
@@ -43,9 +43,7 @@ def erase_turn(scope: Scope, using: str, conversation: str, turn_id: str) -> Era
     conversation = limits.check_key(conversation, "conversation")
     turn_id = limits.check_key(turn_id, "turn_id")
     with write_block(using):
-        stamp(scope, using)
-        rows = Source.objects.db_manager(using).at(scope)
-        source = rows.filter(key_digest=digest(conversation), key=conversation).first()
+        source = _locked_source(scope, using, conversation)
         if source is None:
             return ErasureReport(source_found=False)
         chunks = (
@@ -53,10 +51,16 @@ def erase_turn(scope: Scope, using: str, conversation: str, turn_id: str) -> Era
             .at(scope)
             .filter(source_number=source.number, turn_digest=digest(turn_id))
         )
-        erased = _erase(scope, using, chunks)
-        if erased:
-            announce(source_erased, Source, scope, using, source=source.id)
-        return ErasureReport(source_found=True, chunks=erased)
+        return ErasureReport(source_found=True, chunks=_erase(scope, using, chunks))
+
+
+def _locked_source(scope: Scope, using: str, key: str) -> Source | None:
+    """Return the source of a key with its scope locked; look first, for the lock is a row too."""
+    rows = Source.objects.db_manager(using).at(scope).filter(key_digest=digest(key), key=key)
+    if not rows.exists():
+        return None
+    stamp(scope, using)
+    return rows.first()
 
 
 def _erase(scope: Scope, using: str, chunks: Any) -> int:
@@ -112,4 +116,6 @@ def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     # A source that lost its last chunk says nothing but its key and title, and those are erased too.
     left = chunks.filter(source_number__in=among(touched))
     empty = touched.difference(left.values_list("source_number", flat=True).distinct())
+    for source in sources.filter(number__in=among(touched)).values_list("id", flat=True):
+        announce(source_erased, Source, scope, using, source=source)
     sources.filter(number__in=among(empty)).delete()

@@ -47,7 +47,7 @@ class InvalidOrigin(InvalidInput):
 
 
 class InvalidEvidence(InvalidInput):
-    """Every cited chunk must be visible from this scope, live, and not erased."""
+    """Every cited chunk must be visible from this scope and not erased."""
 
 
 class LimitExceeded(InvalidInput):

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from django.db.models import Max
 from django.dispatch import Signal
-from django.views.decorators.debug import sensitive_variables
 
 from prism_graph import clock, conf, limits, writing
 from prism_graph.chunking import MarkdownChunker, Piece, WholeChunker
@@ -51,7 +50,6 @@ class Comparison:
     retired: list[Held] = field(default_factory=list)
 
 
-@sensitive_variables()
 def ingest(
     scope: Scope,
     using: str,
@@ -199,6 +197,8 @@ def _apply(
             if retitled or held.heading != draft.heading
         ),
     )
+    if retitled:
+        _retitle_retired(using, source, setting)
     return IngestReport(
         source=source.id,
         added=writing.add(using, setting, change.new),
@@ -207,7 +207,15 @@ def _apply(
     )
 
 
-@sensitive_variables()
+def _retitle_retired(using: str, source: Source, setting: Setting) -> None:
+    """Index what the document no longer holds under its new title too, as `repair` would."""
+    rows = ChunkText.objects.db_manager(using).at(setting.scope)
+    retired = rows.filter(chunk__source_number=source.number, chunk__retired_at__isnull=False)
+    texts = retired.values_list("number", "text", "heading")
+    changed = [(number, heading, setting.index(text, heading)) for number, text, heading in texts]
+    writing.reword(using, setting.scope, changed)
+
+
 def record(
     scope: Scope,
     using: str,
@@ -233,11 +241,14 @@ def record(
     with write_block(using):
         at = stamp(scope, using)
         lineage = trace(scope, using, derived_from)
-        source = _open_conversation(scope, using, conversation, at)
+        source = _find(scope, using, conversation, SourceKind.CONVERSATION) or _create(
+            scope, using, conversation, SourceKind.CONVERSATION, at, {}
+        )
         turns = Chunk.objects.db_manager(using).at(scope).filter(source_number=source.number)
         known = turns.filter(turn_digest=digest(turn)).order_by("part").values_list("id", flat=True)
         if turn_id is not None and (kept := list(known)):
             return IngestReport(source.id, [], kept, [])
+        _revive(source, using)
         last = turns.aggregate(last=Max("ordinal"))["last"]
         setting = Setting(
             *(scope, source.number, ChunkKind.TURN, origin, lineage, at),
@@ -251,14 +262,10 @@ def record(
         return report
 
 
-def _open_conversation(scope: Scope, using: str, key: str, at: datetime) -> Source:
-    source = _find(scope, using, key, SourceKind.CONVERSATION)
-    if source is None:
-        return _create(scope, using, key, SourceKind.CONVERSATION, at, {})
+def _revive(source: Source, using: str) -> None:
     if source.retired_at is not None:
         source.retired_at = None
         source.save(using=using, update_fields=["retired_at"])
-    return source
 
 
 def retire_source(scope: Scope, using: str, key: str) -> IngestReport:

@@ -223,9 +223,20 @@ class ScopedQuerySet(QuerySet[Row]):
         """Change rows that lie behind this door. Raises UnscopedQuery for the scope's columns."""
         self._writing()
         self._refuse_columns(kwargs)
-        return super().update(**kwargs)
+        self._result_cache = None
+        return super(ScopedQuerySet, self._rooted()).update(**kwargs)
 
     update.alters_data = True  # type: ignore[attr-defined]
+
+    def _rooted(self) -> Self:
+        """Return these rows chosen from their table alone.
+
+        Django writes what was selected by joins `WHERE pk IN (…)`, with the scope in the brackets only.
+        """
+        if self.query.is_sliced or self.query.count_active_tables() <= 1:
+            return self
+        rows: Any = self.through(self._writing(), self.model, self._db, self._hints)  # type: ignore[attr-defined]
+        return rows.filter(pk__in=self.order_by().values("pk"))  # type: ignore[no-any-return]
 
     def _refuse_columns(self, names: Iterable[str]) -> None:
         # A relation of these models is its row's four columns and one more.
@@ -259,7 +270,7 @@ class ScopedQuerySet(QuerySet[Row]):
         query, fields = self.query, self._fields  # type: ignore[attr-defined]
         if query.is_sliced or query.distinct or query.group_by is not None or fields is not None:
             raise TypeError("Delete a plain queryset: not sliced, distinct, grouped or values().")
-        doomed = self._chain()  # type: ignore[attr-defined]
+        doomed: Any = self._rooted()._chain()  # type: ignore[attr-defined]
         doomed._for_write = True
         doomed.query.select_for_update = False
         doomed.query.select_related = False
@@ -273,7 +284,7 @@ class ScopedQuerySet(QuerySet[Row]):
 
     def _raw_delete(self, using: str | None) -> int:
         self._writing()
-        return super()._raw_delete(using) or 0  # type: ignore[misc]
+        return super()._raw_delete(using) or 0
 
 
 class ScopedManager(models.Manager[Row]):

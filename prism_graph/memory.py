@@ -8,6 +8,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import router
+from django.views.decorators.debug import sensitive_variables
 
 from prism_graph import erase, ingest, reading, search
 from prism_graph.errors import InvalidScope
@@ -39,6 +40,7 @@ class Memory:
         """The scope this memory is bound to."""
         return self._scope
 
+    @sensitive_variables()
     def ingest(
         self,
         key: str,
@@ -72,6 +74,7 @@ class Memory:
             derived_from=derived_from,
         )
 
+    @sensitive_variables()
     def record(
         self,
         conversation: str,
@@ -100,6 +103,7 @@ class Memory:
             derived_from=derived_from,
         )
 
+    @sensitive_variables()
     def search(
         self,
         query: str,
@@ -164,7 +168,7 @@ class Memory:
     def erase(self, key: str) -> ErasureReport:
         """Erase a source of exactly this scope and everything derived from it, for good.
 
-        Counts are of this scope. Erasing what is not there gives zeros.
+        Counts are of this scope. Erasing what is not there gives zeros and writes nothing.
         """
         return erase.erase(self._scope, self._using, key)
 

@@ -28,8 +28,8 @@ class ChunkView:
     trust: Trust
     origin_trust: Trust
     writer: str
-    speaker: str
-    turn_id: str
+    speaker: str = field(repr=False)
+    turn_id: str = field(repr=False)
     occurred_at: datetime | None
     metadata: Mapping[str, Any] = field(repr=False)
     recorded_at: datetime

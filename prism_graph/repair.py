@@ -64,14 +64,15 @@ def repair(using: str, progress: Progress = quietly) -> Repaired:
     """Install what is missing, analyse again what is stale, rebuild what still differs."""
     with transaction.atomic(using=using):
         installed = install(using)
-        stale = list(_stale(using, progress))
-        for text, found in stale:
+        analysed = 0
+        for text, found in _stale(using, progress):
             _store(using, text, found)
+            analysed += 1
         index = engine(connections[using])
         differs = any(True for _ in index.drift())
         if differs:
             index.rebuild()
-    return Repaired(installed, len(stale), bool(installed) or differs)
+    return Repaired(installed, analysed, bool(installed) or differs)
 
 
 def _stale(using: str, progress: Progress) -> Iterator[tuple[Any, Indexed]]:
@@ -79,13 +80,20 @@ def _stale(using: str, progress: Progress) -> Iterator[tuple[Any, Indexed]]:
     from prism_graph.models import ChunkText
 
     rows = ChunkText.objects.db_manager(using).system(WHY)
-    every = rows.select_related("chunk__source").order_by("number")
-    for text in progress(every.iterator(chunk_size=BATCH), rows.count()):
+    for text in progress(_pages(rows), rows.count()):
         found = text.analysed()
         stored = (text.terms, text.terms_of, text.chunk.length, text.analyser)
         wanted = (found.terms, found.terms_of, found.length, ANALYSER)
         if stored != wanted or text.token != scope_of(text).token:
             yield text, found
+
+
+def _pages(rows: Any) -> Iterator[Any]:
+    # Page by page, so that a page may be rewritten before the next is read.
+    every, last = rows.select_related("chunk__source").order_by("number"), 0
+    while page := list(every.filter(number__gt=last)[:BATCH]):
+        yield from page
+        last = page[-1].number
 
 
 def _store(using: str, text: Any, found: Indexed) -> None:

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 from django.db import connections
 from django.db.models.functions import Coalesce
-from django.views.decorators.debug import sensitive_variables
 from numpy.typing import NDArray
 
 from prism_graph import analysis, clock, limits, ranking, reading
@@ -122,19 +121,19 @@ class Phrase:
         return cls(text, tuple(analysis.phrase_words(text)), analysis.phrase_pattern(text))
 
 
-@sensitive_variables()
 def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
     """Return the best passages for a query. See Memory.search."""
     if not isinstance(query, str):
         raise InvalidInput("The query must be text.")
     options = options.checked()
-    phrases = [phrase for phrase in map(Phrase.of, options.phrases) if phrase.words]
+    # A phrase of nothing visible stands in every passage.
+    phrases = [Phrase.of(text) for text in options.phrases if analysis.fold(text).strip()]
     asked = analysis.query_terms("\n".join((query, *(phrase.text for phrase in phrases))))
     if not asked.words():
         return []
     index = engine(connections[using])
     with index.reading():
-        reader = _Reader(scope, using, index, index.directory(scope.chain, options.known_at))
+        reader = _Reader(scope, using, index, index.directory(scope.chain, _instant(options.known_at)))
         if not len(reader.directory):
             return []
         ranked = ranking.rank(reader.directory, asked, reader.postings)

@@ -16,7 +16,7 @@ from prism_graph.scope import Scope
 # Also `added` and `retired`, lists of chunk ids.
 source_ingested = Signal()
 source_retired = Signal()
-# After `erase` and `erase_turn`; the chunks' ids are gone with them.
+# After `erase` and `erase_turn`, for every source that lost chunks, those of scopes below included.
 source_erased = Signal()
 
 

@@ -149,13 +149,20 @@ class PostgreSQLFullText(FullText):
         quote = self.connection.ops.quote_name
         columns = ", ".join(quote(member.column) for member in self.fields_of(model, fields))
         statement = f"COPY {quote(model._meta.db_table)} ({columns}) FROM STDIN"
-        with self.connection.cursor() as cursor, cursor.copy(statement) as copy:
+        # COPY goes past Django's cursor, and so past what makes the driver's errors Django's own.
+        with (
+            self.connection.wrap_database_errors,
+            self.connection.cursor() as cursor,
+            cursor.copy(statement) as copy,
+        ):
             for row in rows:
                 copy.write_row(row)
 
     def among(self, numbers: Iterable[int]) -> RawSQL:
         """Bind the numbers as one array."""
-        return RawSQL(AMONG, [list(numbers)])
+        return RawSQL(  # noqa: S611 - a constant with one parameter
+            AMONG, [list(numbers)]
+        )
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -184,22 +184,26 @@ class SQLiteFullText(FullText):
         insert = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(columns)}) VALUES "
         row = f"({', '.join(['%s'] * len(columns))})"
         source = iter(rows)
-        left: list[Any] = []
+        batch = list(islice(source, ROWS_PER_STATEMENT))
 
         def full() -> Iterator[list[Any]]:
-            while len(batch := list(islice(source, ROWS_PER_STATEMENT))) == ROWS_PER_STATEMENT:
+            nonlocal batch
+            while len(batch) == ROWS_PER_STATEMENT:
                 yield [value for values in batch for value in values]
-            left.extend(batch)
+                batch = list(islice(source, ROWS_PER_STATEMENT))
 
         with self.connection.cursor() as cursor:
-            cursor.executemany(insert + ", ".join([row] * ROWS_PER_STATEMENT), full())
-            if left:
-                values = [value for row_values in left for value in row_values]
-                cursor.execute(insert + ", ".join([row] * len(left)), values)
+            if len(batch) == ROWS_PER_STATEMENT:
+                cursor.executemany(insert + ", ".join([row] * ROWS_PER_STATEMENT), full())
+            if batch:
+                values = [value for each in batch for value in each]
+                cursor.execute(insert + ", ".join([row] * len(batch)), values)
 
     def among(self, numbers: Iterable[int]) -> RawSQL:
         """Spell the numbers as one JSON array."""
-        return RawSQL(AMONG, [json.dumps(list(numbers))])
+        return RawSQL(  # noqa: S611 - a constant with one parameter
+            AMONG, [json.dumps(list(numbers))]
+        )
 
     def reading(self) -> AbstractContextManager[None]:
         """Do nothing: SQLite's planner keeps to the indexes."""

@@ -49,7 +49,7 @@ class TrustField(AnySmallIntegerField):
     """Store a Trust as its number."""
 
     # IntegerField's own compare numbers; every Trust is in range.
-    validators = ()
+    validators = []
 
     def from_db_value(self, value: int | None, *_: Any) -> Trust | None:
         """Return the class that the number stands for."""
@@ -204,7 +204,7 @@ class ScopedRow(models.Model):
 
     def _do_update(self, base_qs: Any, using: Any, *args: Any, **kwargs: Any) -> Any:
         rows = _open(self._own_door(), type(self), using)
-        return super()._do_update(rows, using, *args, **kwargs)  # type: ignore[misc]
+        return super()._do_update(rows, using, *args, **kwargs)
 
     def _do_insert(self, manager: Any, using: Any, *args: Any, **kwargs: Any) -> Any:
         # Django inserts what it could not update: an erased row would come back, and a foreign row's

@@ -1,6 +1,6 @@
 """Search and ingest against bare engines: `python -m tests.benchmarks.speed sqlite|postgresql [part …]`.
 
-Parts: memory, ingest, flat, bare. Every figure is a ratio within one run, of interleaved calls, medians of rounds.
+Parts: memory, ingest, flat, bare. Ratios are of interleaved calls within one run, medians of rounds.
 """
 
 from __future__ import annotations

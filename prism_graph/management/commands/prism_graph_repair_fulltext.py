@@ -51,7 +51,9 @@ class Command(BaseCommand):
                 self.stdout.write(f"{statement};")
             return
         if ChunkText._meta.db_table not in connections[using].introspection.table_names():
-            raise CommandError(f"{using!r} has no tables of prism_graph: run `manage.py migrate` first.")
+            raise CommandError(
+                f"{using!r} has no tables of prism_graph: run `manage.py migrate` first."
+            )
         (self._check if options["check"] else self._repair)(using)
 
     def _check(self, using: str) -> None:
@@ -68,7 +70,10 @@ class Command(BaseCommand):
         for name in done.installed:
             self.stdout.write(f"Installed {name}.")
         self.stdout.write(f"Analysed again: {done.analysed}.")
-        self.stdout.write("Rebuilt the index." if done.rebuilt else "The index was true.")
+        if done.rebuilt:
+            self.stdout.write("Rebuilt the index.")
+        elif not done.analysed:
+            self.stdout.write("The index was true.")
 
     def _progress(self, rows: Iterable[Any], total: int) -> Iterable[Any]:
         # disable=None is tqdm's own test for a terminal.
