@@ -91,13 +91,13 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
         cited = links.filter(
             tenant=parent.tenant, cited_owner=owner, cited_agent=agent, cited_thread=thread
         )
-        rows = cited.filter(cited_number__in=among(numbers))
+        rows = cited.filter(among("cited_number", numbers))
         for *parts, number in rows.values_list(*COLUMNS, "number"):
             found[Scope.from_columns(*parts)].add(number)
     fresh = {where: numbers.difference(known.get(where, ())) for where, numbers in found.items()}
     rows_of = Chunk.objects.db_manager(using)
     return {
-        where: _locked(rows_of.at(where).filter(number__in=among(numbers)))
+        where: _locked(rows_of.at(where).filter(among("number", numbers)))
         for where, numbers in fresh.items()
         if numbers
     }
@@ -106,16 +106,16 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
 def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     among = engine(connections[using]).among
     chunks = Chunk.objects.db_manager(using).at(scope)
-    doomed = chunks.filter(number__in=among(numbers))
+    doomed = chunks.filter(among("number", numbers))
     touched = set(doomed.values_list("source_number", flat=True).distinct())
     sources = Source.objects.db_manager(using).at(scope)
     # Locked before anyone looks whether they are empty: a writer below who adds to one of these either
     # has committed, and is seen, or waits, and then finds no source to add to.
-    _locked(sources.filter(number__in=among(touched)))
+    _locked(sources.filter(among("number", touched)))
     doomed.delete()
     # A source that lost its last chunk says nothing but its key and title, and those are erased too.
-    left = chunks.filter(source_number__in=among(touched))
+    left = chunks.filter(among("source_number", touched))
     empty = touched.difference(left.values_list("source_number", flat=True).distinct())
-    for source in sources.filter(number__in=among(touched)).values_list("id", flat=True):
+    for source in sources.filter(among("number", touched)).values_list("id", flat=True):
         announce(source_erased, Source, scope, using, source=source)
-    sources.filter(number__in=among(empty)).delete()
+    sources.filter(among("number", empty)).delete()

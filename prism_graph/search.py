@@ -133,7 +133,9 @@ def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
         return []
     index = engine(connections[using])
     with index.reading():
-        reader = _Reader(scope, using, index, index.directory(scope.chain, _instant(options.known_at)))
+        reader = _Reader(
+            scope, using, index, index.directory(scope.chain, _instant(options.known_at))
+        )
         if not len(reader.directory):
             return []
         ranked = ranking.rank(reader.directory, asked, reader.postings)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.db import connections
 
+from prism_graph.analysis import length_of
 from prism_graph.fulltext import engine
 from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.lineage import Lineage
@@ -99,9 +100,9 @@ def add(using: str, setting: Setting, drafts: Sequence[Draft]) -> list[str]:
         return []
     index = engine(connections[using])
     ids, numbers = random_ids(len(drafts)), index.reserve(len(drafts))
-    found = [setting.index(draft.text, draft.heading) for draft in drafts]
-    index.insert(Chunk, _CHUNK_FIELDS, _chunk_rows(using, setting, drafts, ids, numbers, found))
-    index.insert(ChunkText, _TEXT_FIELDS, _text_rows(setting, drafts, numbers, found))
+    index.insert(Chunk, _CHUNK_FIELDS, _chunk_rows(using, setting, drafts, ids, numbers))
+    # Analysed row by row, while the database is busy with the rows before.
+    index.insert(ChunkText, _TEXT_FIELDS, _text_rows(setting, drafts, numbers))
     if setting.lineage.cited:
         index.insert(Derivation, _LINK_FIELDS, _link_rows(setting, numbers))
     if len(drafts) >= TIDY_FROM:
@@ -115,25 +116,25 @@ def _chunk_rows(
     drafts: Sequence[Draft],
     ids: Sequence[str],
     numbers: Sequence[int],
-    found: Sequence[Indexed],
 ) -> Iterator[tuple[Any, ...]]:
     adapt = connections[using].ops.adapt_datetimefield_value
     parts = tuple(map(str, setting.scope.parts))
     who = (int(setting.kind), setting.trust.code, setting.origin.trust.code, setting.origin.writer)
     turn = digest(setting.turn_id) if setting.turn_id else ""
     times = (adapt(setting.occurred_at), adapt(setting.recorded_at), None)
-    for draft, name, number, words in zip(drafts, ids, numbers, found, strict=True):
+    for draft, name, number in zip(drafts, ids, numbers, strict=True):
         place = (number, setting.source_number, draft.ordinal)
-        marks = (words.length, draft.digest, turn, draft.part, *draft.lines)
+        marks = (length_of(draft.text), draft.digest, turn, draft.part, *draft.lines)
         yield (name, *parts, *place, *who, *marks, *times)
 
 
 def _text_rows(
-    setting: Setting, drafts: Sequence[Draft], numbers: Sequence[int], found: Sequence[Indexed]
+    setting: Setting, drafts: Sequence[Draft], numbers: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
     parts, token = tuple(map(str, setting.scope.parts)), setting.scope.token
     said = (setting.speaker, setting.turn_id, ANALYSER)
-    for draft, number, words in zip(drafts, numbers, found, strict=True):
+    for draft, number in zip(drafts, numbers, strict=True):
+        words = setting.index(draft.text, draft.heading)
         text = (draft.text, draft.heading, *said, words.terms, words.terms_of)
         yield (*parts, number, token, *text)
 

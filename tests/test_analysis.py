@@ -15,6 +15,7 @@ from prism_graph.analysis import (
     MAX_TERMS,
     fold,
     index_terms,
+    length_of,
     phrase_pattern,
     phrase_words,
     query_terms,
@@ -292,3 +293,8 @@ def test_a_question_survives_the_cut_to_the_limit() -> None:
     query = query_terms(f"{prose}\nWhere is my passport?\n{prose}")
     assert "passport" in query.words()
     assert len(query.words()) <= MAX_TERMS
+
+
+@given(st.text())
+def test_a_length_alone_is_the_length_of_the_terms(text: str) -> None:
+    assert length_of(text) == index_terms(text)[1]

@@ -14,7 +14,7 @@ from prism_graph.analysis.words import JOINT, words_of
 
 # A user cannot type these: normalisation turns each into its digit.
 COUNT_MARKS: Final = ("", "²", "³", "⁴")
-CACHED_TOKENS: Final = 100_000
+CACHED_PIECES: Final = 100_000
 CACHED_CHARACTERS: Final = 40
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -44,15 +44,20 @@ def index_terms(
     return " ".join(_marked(counts)), length
 
 
-class _Terms(dict[str, tuple[str, ...]]):
-    """The terms of tokens seen before: at most 100,000 tokens of at most 40 characters."""
+def length_of(text: str) -> int:
+    """Return the length that index_terms() gives a text, at a fraction of its cost."""
+    return sum(map(len, map(_terms_of.__getitem__, normalised(text).split())))
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        terms = tuple(word.term for word in words_of(token))
-        if len(token) <= CACHED_CHARACTERS:
-            if len(self) >= CACHED_TOKENS:
+
+class _Terms(dict[str, tuple[str, ...]]):
+    """The terms of pieces seen before: at most 100,000 pieces of at most 40 characters."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = tuple(word.term for token in tokens(piece) for word in words_of(token))
+        if len(piece) <= CACHED_CHARACTERS:
+            if len(self) >= CACHED_PIECES:
                 self.clear()
-            self[token] = terms
+            self[piece] = terms
         return terms
 
 
@@ -60,7 +65,8 @@ _terms_of = _Terms()
 
 
 def _counted(text: str) -> Counter[str]:
-    return Counter(chain.from_iterable(map(_terms_of.__getitem__, tokens(normalised(text)))))
+    # No token reaches across white space, and most pieces between it were seen before.
+    return Counter(chain.from_iterable(map(_terms_of.__getitem__, normalised(text).split())))
 
 
 def _marked(counts: Counter[str]) -> list[str]:

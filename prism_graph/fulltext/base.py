@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from django.db import models
-from django.db.models.expressions import RawSQL
+from django.db.models.expressions import Func
 from numpy.typing import NDArray
 
 from prism_graph.scope import Scope
@@ -100,8 +100,8 @@ class FullText(ABC):
     # reading
 
     @abstractmethod
-    def among(self, numbers: Iterable[int]) -> RawSQL:
-        """Return what `__in` takes for these numbers: one parameter, however many there are."""
+    def among(self, column: str, numbers: Iterable[int]) -> Func:
+        """Return the condition that a column is one of these numbers, in one parameter."""
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:

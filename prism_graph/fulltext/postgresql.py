@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models, transaction
-from django.db.models.expressions import RawSQL
+from django.db.models.expressions import Func, RawSQL
 
 from prism_graph.fulltext.base import (
     CHUNK,
@@ -64,9 +64,9 @@ PACKED: Final = (
 )
 LEVEL: Final = (
     f"SELECT %s, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') FROM {CHUNK} "
-    "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND {when}"
+    "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND ordinal >= 0 AND {when}"
 )
-AMONG: Final = "SELECT unnest(%s::bigint[])"
+ARRAY: Final = "%s::bigint[]"
 POSTINGS: Final = (
     f"SELECT (SELECT string_agg(int8send(number), '') FROM {TEXT} "
     f"WHERE tenant = %s AND {WORDS} @@ wanted.word::tsquery) "
@@ -74,6 +74,14 @@ POSTINGS: Final = (
 )
 # Without statistics the planner takes a scan of every text for cheap, and compiles it as well.
 PLANNER: Final = "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+
+
+class Among(Func):
+    """`column = ANY(array)`."""
+
+    template = "%(expressions)s"
+    arg_joiner = " = ANY"
+    output_field = models.BooleanField()
 
 
 class PostgreSQLFullText(FullText):
@@ -158,11 +166,9 @@ class PostgreSQLFullText(FullText):
             for row in rows:
                 copy.write_row(row)
 
-    def among(self, numbers: Iterable[int]) -> RawSQL:
-        """Bind the numbers as one array."""
-        return RawSQL(  # noqa: S611 - a constant with one parameter
-            AMONG, [list(numbers)]
-        )
+    def among(self, column: str, numbers: Iterable[int]) -> Func:
+        """Bind the numbers as one array, which an index can be asked for."""
+        return Among(column, RawSQL(ARRAY, [list(numbers)]))  # noqa: S611
 
     @contextmanager
     def reading(self) -> Iterator[None]:

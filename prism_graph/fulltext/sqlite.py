@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models
-from django.db.models.expressions import RawSQL
+from django.db.models.expressions import Func, RawSQL
 
 from prism_graph.fulltext.base import (
     CHUNK,
@@ -70,10 +70,18 @@ PACKED: Final = (
 )
 LEVEL: Final = (
     f"SELECT %s, group_concat(number), group_concat({PACKED}) FROM {CHUNK} "
-    "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND {when}"
+    "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND ordinal >= 0 AND {when}"
 )
-AMONG: Final = "SELECT value FROM json_each(%s)"
+MEMBERS: Final = "SELECT value FROM json_each(%s)"
 POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
+
+
+class Among(Func):
+    """`column IN (members)`."""
+
+    template = "%(expressions)s"
+    arg_joiner = " IN "
+    output_field = models.BooleanField()
 
 
 class SQLiteFullText(FullText):
@@ -199,11 +207,9 @@ class SQLiteFullText(FullText):
                 values = [value for each in batch for value in each]
                 cursor.execute(insert + ", ".join([row] * len(batch)), values)
 
-    def among(self, numbers: Iterable[int]) -> RawSQL:
+    def among(self, column: str, numbers: Iterable[int]) -> Func:
         """Spell the numbers as one JSON array."""
-        return RawSQL(  # noqa: S611 - a constant with one parameter
-            AMONG, [json.dumps(list(numbers))]
-        )
+        return Among(column, RawSQL(MEMBERS, [json.dumps(list(numbers))]))  # noqa: S611
 
     def reading(self) -> AbstractContextManager[None]:
         """Do nothing: SQLite's planner keeps to the indexes."""

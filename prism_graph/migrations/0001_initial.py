@@ -70,11 +70,11 @@ class Migration(migrations.Migration):
                         name="prism_graph_source_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("tenant", "owner", "agent", "thread", "key_digest"),
+                        fields=("key_digest", "tenant", "owner", "agent", "thread"),
                         name="prism_graph_source_key",
                     ),
                     models.UniqueConstraint(
-                        fields=("tenant", "owner", "agent", "thread", "number"),
+                        fields=("number", "tenant", "owner", "agent", "thread"),
                         name="prism_graph_source_number",
                     ),
                 ],
@@ -137,10 +137,11 @@ class Migration(migrations.Migration):
                 "default_manager_name": "objects",
                 "indexes": [
                     models.Index(
-                        fields=["tenant", "owner", "agent", "thread", "source_number", "ordinal"],
+                        fields=["source_number", "tenant", "owner", "agent", "thread", "ordinal"],
                         name="prism_graph_chunk_order",
                     ),
                     models.Index(
+                        condition=models.Q(("ordinal__gte", 0)),
                         fields=[
                             "tenant",
                             "owner",
@@ -176,18 +177,18 @@ class Migration(migrations.Migration):
                         name="prism_graph_chunk_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("tenant", "owner", "agent", "thread", "number"),
+                        fields=("number", "tenant", "owner", "agent", "thread"),
                         name="prism_graph_chunk_number",
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(("turn_digest", ""), _negated=True),
                         fields=(
+                            "turn_digest",
+                            "source_number",
                             "tenant",
                             "owner",
                             "agent",
                             "thread",
-                            "source_number",
-                            "turn_digest",
                             "part",
                         ),
                         name="prism_graph_chunk_turn",
@@ -296,11 +297,11 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(
                         fields=[
+                            "cited_number",
                             "tenant",
                             "cited_owner",
                             "cited_agent",
                             "cited_thread",
-                            "cited_number",
                         ],
                         name="prism_graph_derivation_by",
                     )
@@ -347,7 +348,7 @@ class Migration(migrations.Migration):
                         name="prism_graph_derivation_upward",
                     ),
                     models.UniqueConstraint(
-                        fields=("tenant", "owner", "agent", "thread", "number", "cited_number"),
+                        fields=("number", "cited_number", "tenant", "owner", "agent", "thread"),
                         name="prism_graph_derivation_once",
                     ),
                     prism_graph.constraints.CompositeForeignKey(

@@ -1,4 +1,9 @@
-"""Sources, their chunks in a narrow table, the chunks' text in a wide one, and lineage."""
+"""Sources, their chunks in a narrow table, the chunks' text in a wide one, and lineage.
+
+Every index leads with the column that tells rows apart, and the scope follows. Two that both led with the
+four columns would look alike to a planner without statistics, and a foreign key that is checked through
+the wrong one reads the whole scope for every row.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +67,8 @@ class Source(ScopedModel):
 
         constraints = [
             scope_check("prism_graph_source_scope"),
-            models.UniqueConstraint(fields=[*COLUMNS, "key_digest"], name="prism_graph_source_key"),
-            models.UniqueConstraint(fields=[*COLUMNS, "number"], name="prism_graph_source_number"),
+            models.UniqueConstraint(fields=["key_digest", *COLUMNS], name="prism_graph_source_key"),
+            models.UniqueConstraint(fields=["number", *COLUMNS], name="prism_graph_source_number"),
         ]
 
 
@@ -103,9 +108,9 @@ class Chunk(ScopedModel):
 
         constraints = [
             scope_check("prism_graph_chunk_scope"),
-            models.UniqueConstraint(fields=[*COLUMNS, "number"], name="prism_graph_chunk_number"),
+            models.UniqueConstraint(fields=["number", *COLUMNS], name="prism_graph_chunk_number"),
             models.UniqueConstraint(
-                fields=[*COLUMNS, "source_number", "turn_digest", "part"],
+                fields=["turn_digest", "source_number", *COLUMNS, "part"],
                 condition=~Q(turn_digest=""),
                 name="prism_graph_chunk_turn",
             ),
@@ -118,8 +123,9 @@ class Chunk(ScopedModel):
         ]
         indexes = [
             models.Index(
-                fields=[*COLUMNS, "source_number", "ordinal"], name="prism_graph_chunk_order"
+                fields=["source_number", *COLUMNS, "ordinal"], name="prism_graph_chunk_order"
             ),
+            # All of a scope's rows in a row; its condition always holds, and keeps other statements off it.
             models.Index(
                 fields=[
                     *COLUMNS,
@@ -132,6 +138,7 @@ class Chunk(ScopedModel):
                     "length",
                     "number",
                 ],
+                condition=Q(ordinal__gte=0),
                 name="prism_graph_chunk_directory",
             ),
         ]
@@ -229,7 +236,7 @@ class Derivation(ScopedModel):
                 name="prism_graph_derivation_upward",
             ),
             models.UniqueConstraint(
-                fields=[*COLUMNS, "number", "cited_number"], name="prism_graph_derivation_once"
+                fields=["number", "cited_number", *COLUMNS], name="prism_graph_derivation_once"
             ),
             CompositeForeignKey(
                 fields=[*COLUMNS, "number"],
@@ -246,7 +253,7 @@ class Derivation(ScopedModel):
         ]
         indexes = [
             models.Index(
-                fields=["tenant", "cited_owner", "cited_agent", "cited_thread", "cited_number"],
+                fields=["cited_number", "tenant", "cited_owner", "cited_agent", "cited_thread"],
                 name="prism_graph_derivation_by",
             ),
         ]

@@ -69,20 +69,20 @@ def ingest(vendor: str) -> None:
 
 
 def bare_sqlite_ingest(texts: list[str]) -> float:
-    """Return the seconds that sqlite3 with FTS5 (porter) needs."""
+    """Return the seconds that sqlite3 with FTS5 (porter) needs, its index kept by a trigger as well."""
     with tempfile.TemporaryDirectory() as directory:
         connection = sqlite3.connect(Path(directory) / "bare.sqlite3")
         connection.executescript(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
             "CREATE TABLE chunk (id INTEGER PRIMARY KEY, tenant TEXT, text TEXT);"
             "CREATE VIRTUAL TABLE words USING fts5(text, content='chunk', content_rowid='id',"
-            " tokenize='porter')"
+            " tokenize='porter');"
+            "CREATE TRIGGER keep AFTER INSERT ON chunk BEGIN"
+            " INSERT INTO words(rowid, text) VALUES (NEW.id, NEW.text); END"
         )
         began = time.perf_counter()
         with connection:
-            numbered = list(enumerate(texts))
-            connection.executemany("INSERT INTO chunk VALUES (?, 't', ?)", numbered)
-            connection.executemany("INSERT INTO words(rowid, text) VALUES (?, ?)", numbered)
+            connection.executemany("INSERT INTO chunk VALUES (?, 't', ?)", enumerate(texts))
         spent = time.perf_counter() - began
         connection.close()
     return spent
