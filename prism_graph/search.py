@@ -317,7 +317,8 @@ class _Reader:
         return reading.views(self.scope, self.using, number__in=sorted(numbers))
 
     def _explained(self, ranked: Ranking, at: int, place: int) -> Mapping[str, Any]:
-        return {TEXT: {"rank": place, **ranked.explain(at)}}
+        score = float(ranked.scores[at])
+        return {TEXT: {"rank": place, "score": score, **ranked.explain(at)}}
 
     def _around(self, order: Sequence[int], reach: int) -> dict[int, list[int]]:
         """Return, by position, the numbers of passages up to `reach` places before and after it."""

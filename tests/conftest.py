@@ -12,6 +12,9 @@ from asgiref.sync import async_to_sync
 from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.test import TransactionTestCase
+
+from tests import statement_guard
 
 hypothesis.settings.register_profile(
     "ci",
@@ -29,7 +32,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("PRISM_TEST_PROFILE", "ci"))
 
 # Wrappers (see Connection.execute_wrapper) around every statement that a test runs, in any thread.
-STATEMENT_GUARDS: list[Callable[..., Any]] = []
+STATEMENT_GUARDS: list[Callable[..., Any]] = [statement_guard.guard]
 
 
 @pytest.fixture(scope="session")
@@ -54,10 +57,29 @@ def aliases() -> dict[str, str]:
     return {connections[alias].vendor: alias for alias in connections}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only-database", action="store_true", help="Leave out the tests that open no database."
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if marker := item.get_closest_marker("both_databases"):
             item.add_marker(pytest.mark.django_db(databases=["default", "other"], **marker.kwargs))
+    if config.getoption("only_database"):
+        pure = [item for item in items if not opens_a_database(item)]
+        config.hook.pytest_deselected(items=pure)
+        items[:] = [item for item in items if opens_a_database(item)]
+
+
+def opens_a_database(item: pytest.Item) -> bool:
+    fixtures = getattr(item, "fixturenames", ())
+    return (
+        item.get_closest_marker("django_db") is not None
+        or not {"db", "transactional_db", "live_server"}.isdisjoint(fixtures)
+        or issubclass(getattr(item, "cls", None) or object, TransactionTestCase)
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

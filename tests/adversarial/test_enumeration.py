@@ -1,0 +1,182 @@
+"""A foreign id or key is the same as a missing one, and what is handed out tells nothing (G2, G4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import connection
+
+from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.errors import PrismGraphError
+from tests.rawsql import sql, stored
+
+pytestmark = pytest.mark.django_db
+
+MINE = Scope("acme", "ana", "support")
+ELSEWHERE = {
+    "tenant": Scope("globex", "ana", "support"),
+    "owner": Scope("acme", "ben", "support"),
+    "agent": Scope("acme", "ana", "sales"),
+    "below": Scope("acme", "ana", "support", "chat-1"),
+}
+ABOVE = Scope("acme", "ana")
+DOCUMENT = Origin(Trust.DOCUMENT, writer="importer")
+NO_ID = "a" * 26
+
+# One call of every public method with a key and an id that may be somebody else's.
+CALLS: dict[str, Callable[[Memory, str, str], tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "get": lambda memory, key, name: (([name],), {}),
+    "sources": lambda memory, key, name: ((), {"retired": True}),
+    "search": lambda memory, key, name: (("zebra",), {"sources": [key], "explain": True}),
+    "ingest": lambda memory, key, name: (
+        ("summary", "A zebra."),
+        {"origin": DOCUMENT, "derived_from": [name]},
+    ),
+    "record": lambda memory, key, name: (
+        ("talk", "A zebra."),
+        {"origin": DOCUMENT, "derived_from": [name]},
+    ),
+    "retire_source": lambda memory, key, name: ((key,), {}),
+    "erase": lambda memory, key, name: ((key,), {}),
+    "erase_turn": lambda memory, key, name: ((key, "turn-1"), {}),
+}
+# Writing under a key that somebody else uses makes a row of one's own, as under a new key.
+WRITES: dict[str, Callable[[Memory, str], Any]] = {
+    "ingest": lambda memory, key: memory.ingest(key, "A zebra.", origin=DOCUMENT),
+    "record": lambda memory, key: memory.record(key, "A zebra.", origin=DOCUMENT, turn_id="turn-1"),
+}
+each_place = pytest.mark.parametrize("scope", ELSEWHERE.values(), ids=ELSEWHERE)
+each_kind = pytest.mark.parametrize("kind", ["document", "conversation"])
+
+
+def fill(scope: Scope, kind: str) -> str:
+    memory = Memory(scope)
+    if kind == "document":
+        return memory.ingest("theirs", "Their zebra.", origin=DOCUMENT).added[0]
+    return memory.record("theirs", "Their zebra.", origin=DOCUMENT, turn_id="turn-1").added[0]
+
+
+def answer(memory: Memory, method: str, key: str, name: str) -> tuple[Any, ...]:
+    """Return all that a caller is told: the value, or the error's class and words."""
+    args, kwargs = CALLS[method](memory, key, name)
+    try:
+        return ("value", getattr(memory, method)(*args, **kwargs))
+    except PrismGraphError as error:
+        return ("error", type(error), str(error), error.args, error.__cause__)
+
+
+def test_every_public_method_is_called():
+    public = {name for name in dir(Memory) if not name.startswith("_")} - {"scope"}
+    twins = {f"a{name}" for name in CALLS}
+    assert public == CALLS.keys() | twins
+
+
+@each_place
+@each_kind
+@pytest.mark.parametrize("method", CALLS)
+def test_what_is_somebody_else_s_answers_as_what_is_not_there(method, kind, scope):
+    name = fill(scope, kind)
+    before = stored()
+    memory = Memory(MINE)
+    foreign = answer(memory, method, "theirs", name)
+    assert foreign == answer(memory, method, "nobody's", NO_ID)
+    twin = getattr(memory, f"a{method}")
+    args, kwargs = CALLS[method](memory, "theirs", name)
+
+    async def ask() -> Any:
+        return await twin(*args, **kwargs)
+
+    try:
+        assert ("value", async_to_sync(ask)()) == foreign
+    except PrismGraphError as error:
+        assert (type(error), str(error)) == foreign[1:3]
+    after = stored()
+    # The lock of one's own scope is all that a call may leave behind.
+    clocks = "prism_graph_scopeclock"
+    assert {table: rows for table, rows in after.items() if table != clocks} == {
+        table: rows for table, rows in before.items() if table != clocks
+    }
+    assert set(before[clocks]) <= set(after[clocks])
+
+
+@each_kind
+@pytest.mark.parametrize("method", ["retire_source", "erase", "erase_turn"])
+def test_what_stands_only_above_is_not_found_by_a_write(method, kind):
+    fill(ABOVE, kind)
+    before = stored()
+    memory = Memory(MINE)
+    assert answer(memory, method, "theirs", NO_ID) == answer(memory, method, "nobody's", NO_ID)
+    for table, rows in before.items():
+        assert set(rows) <= set(stored()[table])
+    assert memory.search("zebra")
+
+
+@each_place
+@each_kind
+@pytest.mark.parametrize("method", WRITES)
+def test_a_key_in_use_elsewhere_is_a_new_key_here(method, kind, scope):
+    fill(scope, kind)
+    before = stored()
+    memory = Memory(MINE)
+    reports = [WRITES[method](memory, key) for key in ("theirs", "nobody's")]
+    shapes = [[len(each) for each in (r.added, r.kept, r.retired)] for r in reports]
+    assert shapes == [[1, 0, 0]] * 2
+    assert all(set(rows) <= set(stored()[table]) for table, rows in before.items())
+
+
+def test_only_one_s_own_of_many_ids_are_returned_and_the_others_are_not_counted():
+    own = Memory(MINE).ingest("mine", "My zebra.", origin=DOCUMENT).added[0]
+    foreign = [fill(scope, "document") for scope in ELSEWHERE.values()]
+    views = Memory(MINE).get([*foreign, own, NO_ID, "", "%", "x\0", "\ud800", "é", "' OR 1=1"])
+    assert [view.id for view in views] == [own]
+
+
+@pytest.mark.parametrize("part", [0, 1, 13, 25])
+def test_an_id_is_matched_whole_and_letter_by_letter(part):
+    own = Memory(MINE).ingest("mine", "My zebra.", origin=DOCUMENT).added[0]
+    near = own[:part] + ("a" if own[part] != "a" else "b") + own[part + 1 :]
+    for name in (near, own.upper(), own[:-1], own + "a", f" {own}", f"{own} ", f"{own}\n"):
+        assert Memory(MINE).get([name]) == []
+
+
+def test_ids_are_random_and_tell_neither_time_nor_count(monkeypatch):
+    monkeypatch.setattr("prism_graph.clock._source", lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    memory, ids = Memory(MINE), []
+    for number in range(40):
+        report = memory.ingest(f"doc-{number}", f"zebra {number}", origin=DOCUMENT)
+        ids += [report.source, *report.added]
+        if number == 20:
+            for other in range(20):
+                Memory(ELSEWHERE["tenant"]).ingest(f"doc-{other}", "zebra", origin=DOCUMENT)
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch("[a-z2-7]{26}", name) for name in ids)
+    assert ids != sorted(ids)
+    assert max(len({name[place] for name in ids}) for place in range(26)) > 15
+    assert min(len({name[place] for name in ids}) for place in range(26)) > 8
+
+
+def test_no_answer_holds_a_number_that_others_move():
+    number = 987_654_321_000
+    if connection.vendor == "sqlite":
+        fill(ELSEWHERE["tenant"], "document")
+        sql("UPDATE sqlite_sequence SET seq = %s WHERE name = 'prism_graph_chunktext'", number)
+    else:
+        sql("SELECT setval(pg_get_serial_sequence('prism_graph_chunktext', 'number'), %s)", number)
+    memory = Memory(MINE)
+    report = memory.ingest("mine", "My zebra.", origin=DOCUMENT)
+    memory.record("talk", "A zebra.", origin=DOCUMENT, derived_from=report.added)
+    assert sql("SELECT max(number) FROM prism_graph_chunk")[0][0] > number
+    told = [
+        report,
+        memory.search("zebra", explain=True, neighbours=3),
+        memory.get(report.added),
+        memory.sources(),
+        memory.retire_source("mine"),
+        memory.erase("mine"),
+    ]
+    assert "987654321" not in repr(told)

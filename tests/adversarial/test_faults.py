@@ -1,0 +1,361 @@
+"""A write that is cut short anywhere leaves the state before it, or after it (security.md §2.7)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection, connections, transaction
+
+from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.errors import InvalidEvidence, WriteConflict
+from prism_graph.repair import problems
+from tests.rawsql import TABLES, sql, stored
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACME = Scope("acme")
+USER = Origin(Trust.USER)
+CONTENT = TABLES[:4]
+# The thorough profile stops at every step.
+STRIDE = 1 if os.environ.get("PRISM_TEST_PROFILE") == "thorough" else 4
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+def prepare(memory: Memory) -> None:
+    memory.ingest("guide", "alpha\nbeta\ngamma\n", origin=USER, chunker=lines, title="Handbook")
+    page = memory.ingest("page", "page", origin=USER).added
+    Memory(ACME.for_owner("u1")).record("chat", "derived", origin=USER, derived_from=page)
+    memory.record("chat", "turn", origin=USER, turn_id="a")
+
+
+WRITES: dict[str, Callable[[Memory], Any]] = {
+    "ingest": lambda memory: memory.ingest(
+        "guide", "beta\ndelta\n", origin=USER, chunker=lines, title="Manual"
+    ),
+    "first ingest": lambda memory: memory.ingest("new", "one\ntwo\n", origin=USER, chunker=lines),
+    "record": lambda memory: memory.record("chat", "another", origin=USER, turn_id="b"),
+    "retire": lambda memory: memory.retire_source("guide"),
+    "erase": lambda memory: memory.erase("page"),
+    "erase_turn": lambda memory: memory.erase_turn("chat", "a"),
+}
+
+
+def visible() -> list[Any]:
+    """Return what memory says, without the random ids and the instants."""
+    memory = Memory(ACME.for_owner("u1"))
+    hits = memory.search("alpha beta gamma delta page derived turn another one two", limit=100)
+    return [
+        *sorted((h.chunk.scope.parts, h.chunk.source_key, h.chunk.text, h.score) for h in hits),
+        *((view.scope, view.key, view.title, bool(view.retired_at)) for view in memory.sources()),
+    ]
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_interrupted_at_any_step_leaves_the_state_before_or_after(
+    name: str, vendor: str
+) -> None:
+    if vendor != "sqlite":
+        pytest.skip("Only SQLite can be stopped at a given step of its machine.")
+    memory = Memory(ACME)
+    prepare(memory)
+    rows = stored(tables=CONTENT)
+    with transaction.atomic():
+        WRITES[name](memory)
+        after = visible()
+        transaction.set_rollback(True)
+    stopped, step = 0, 0
+    while True:
+        connection.ensure_connection()
+        once = Once(step)
+        connection.connection.set_progress_handler(once, 1)
+        try:
+            WRITES[name](memory)
+        except DatabaseError:
+            stopped += 1
+            if connection.connection.in_transaction:
+                # BEGIN itself was interrupted after it took effect; Django does not know.
+                connection.connection.rollback()
+        finally:
+            connection.connection.set_progress_handler(None, 0)
+        # COMMIT can be interrupted after it took effect: then it is done.
+        if not once.struck or stored(tables=CONTENT) != rows:
+            break
+        step += STRIDE
+    assert stopped > 300 / STRIDE
+    assert visible() == after
+    assert list(problems("default")) == []
+
+
+class Once:
+    """A progress handler that interrupts after so many steps of SQLite's machine, once."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+        self.struck = False
+
+    def __call__(self) -> int:
+        self.left -= 1
+        if self.left >= 0 or self.struck:
+            return 0
+        self.struck = True
+        return 1
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_that_fails_at_any_statement_leaves_the_state_before(name: str) -> None:
+    memory = Memory(ACME)
+    prepare(memory)
+    rows = stored(tables=CONTENT)
+    failed = 0
+    while True:
+        left = iter(range(failed))
+
+        def fail(execute: Any, *arguments: Any, left: Any = left) -> Any:
+            if next(left, None) is None:
+                raise Stop
+            return execute(*arguments)
+
+        try:
+            with connection.execute_wrapper(fail):
+                WRITES[name](memory)
+            break
+        except Stop:
+            failed += 1
+            assert stored(tables=CONTENT) == rows
+    assert failed >= 5
+    assert list(problems("default")) == []
+    assert stored(tables=CONTENT) != rows
+
+
+def test_a_disk_that_is_full_leaves_the_state_before(vendor: str) -> None:
+    if vendor != "sqlite":
+        pytest.skip("Only SQLite can be given a small disk.")
+    memory = Memory(ACME)
+    prepare(memory)
+    rows = stored(tables=CONTENT)
+    pages = sql("PRAGMA page_count")[0][0]
+    many = "".join(f"penguin zebra number {number}\n" for number in range(3000))
+    try:
+        for more in (1, 5, 20, 60):
+            sql(f"PRAGMA max_page_count = {pages + more}")
+            with pytest.raises(DatabaseError):
+                memory.ingest("new", many, origin=USER, chunker=lines)
+            assert stored(tables=CONTENT) == rows
+    finally:
+        sql("PRAGMA max_page_count = 1073741823")
+    assert len(memory.ingest("new", many, origin=USER, chunker=lines).added) == 3000
+    assert list(problems("default")) == []
+
+
+def test_a_server_process_that_ends_in_a_write_leaves_the_state_before(vendor: str) -> None:
+    if vendor != "postgresql":
+        pytest.skip("Only PostgreSQL has a server.")
+    memory = Memory(ACME)
+    prepare(memory)
+    rows = stored(tables=CONTENT)
+    pid = sql("SELECT pg_backend_pid()")[0][0]
+
+    def end(execute: Any, statement: str, *arguments: Any) -> Any:
+        if "prism_graph_chunktext" in statement:
+            other("SELECT pg_terminate_backend(%s)", pid)
+        return execute(statement, *arguments)
+
+    with connection.execute_wrapper(end), pytest.raises(DatabaseError):
+        memory.ingest("guide", "changed\n", origin=USER, title="new")
+    connection.close()
+    assert stored(tables=CONTENT) == rows
+    assert memory.ingest("guide", "changed\n", origin=USER).added
+
+
+def other(statement: str, *parameters: Any) -> None:
+    """Run a statement on a connection of its own."""
+
+    def run() -> None:
+        try:
+            sql(statement, *parameters)
+        finally:
+            connections["default"].close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+
+
+def test_a_refusal_in_a_database_that_only_reads_is_the_databases_own(vendor: str) -> None:
+    memory = Memory(ACME)
+    prepare(memory)
+    before = visible()
+    sql("PRAGMA query_only = 1" if vendor == "sqlite" else "SET default_transaction_read_only = on")
+    try:
+        for write in WRITES.values():
+            with pytest.raises(DatabaseError):
+                write(memory)
+        assert visible() == before
+    finally:
+        sql(
+            "PRAGMA query_only = 0" if vendor == "sqlite" else "RESET default_transaction_read_only"
+        )
+
+
+# writers at once
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Run every call in a thread with a connection of its own; return results or exceptions."""
+    barrier, results = threading.Barrier(len(calls)), [None] * len(calls)
+
+    def run(place: int) -> None:
+        try:
+            connections["default"].ensure_connection()
+            barrier.wait(30)
+            results[place] = calls[place]()
+        except BaseException as error:
+            results[place] = error
+        finally:
+            connections["default"].close()
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def raised(results: list[Any]) -> list[Any]:
+    return [each for each in results if isinstance(each, BaseException)]
+
+
+def test_the_first_ingest_of_a_key_by_eight_writers_makes_one_source() -> None:
+    texts = [f"text of {number}\n" for number in range(8)]
+    results = at_once(
+        *(lambda text=text: Memory(ACME).ingest("doc", text, origin=USER) for text in texts)
+    )
+    assert raised(results) == []
+    assert len({report.source for report in results}) == 1
+    live = [hit.chunk.text for hit in Memory(ACME).search("text", limit=100)]
+    assert len(live) == 1
+    assert sum(len(report.retired) for report in results) == 7
+    ids = [report.added[0] for report in results]
+    instants = [view.recorded_at for view in Memory(ACME).get(ids)]
+    assert len(set(instants)) == 8
+
+
+def test_the_same_turn_recorded_by_eight_writers_is_stored_once() -> None:
+    results = at_once(
+        *(lambda: Memory(ACME).record("chat", "turn", origin=USER, turn_id="t") for _ in range(8))
+    )
+    assert raised(results) == []
+    assert sorted(len(report.added) for report in results) == [0] * 7 + [1]
+    assert len({report.added[0] if report.added else report.kept[0] for report in results}) == 1
+
+
+def test_turns_of_eight_writers_keep_distinct_places() -> None:
+    results = at_once(
+        *(
+            lambda number=number: [
+                Memory(ACME).record("chat", f"turn {number} {each}", origin=USER)
+                for each in range(4)
+            ]
+            for number in range(8)
+        )
+    )
+    assert raised(results) == []
+    views = Memory(ACME).get(report.added[0] for reports in results for report in reports)
+    assert sorted(view.ordinal for view in views) == list(range(32))
+    by_place = sorted(views, key=lambda view: view.ordinal)
+    assert [v.recorded_at for v in by_place] == sorted({v.recorded_at for v in views})
+
+
+def test_writers_in_many_scopes_do_not_fail_each_other() -> None:
+    def work(number: int) -> None:
+        memory = Memory(ACME.for_owner(f"u{number}"))
+        for each in range(5):
+            memory.ingest("doc", f"version {each}\n", origin=USER)
+            memory.record("chat", f"turn {each}", origin=USER)
+            memory.search("version turn")
+        memory.erase("doc")
+
+    assert raised(at_once(*(lambda n=n: work(n) for n in range(6)))) == []
+    assert list(problems("default")) == []
+
+
+def test_erasing_what_another_writer_cites_leaves_nothing_derived_behind() -> None:
+    above, *below = [Memory(ACME), Memory(ACME.for_owner("u1")), Memory(ACME.for_owner("u2"))]
+
+    def derive(memory: Memory, key: str, cited: list[str]) -> Any:
+        return memory.record(key, "secret derived", origin=USER, derived_from=cited)
+
+    for _ in range(6):
+        page = above.ingest("page", "secret page", origin=USER).added
+        results = at_once(
+            lambda: above.erase("page"),
+            *(partial(derive, below[0], f"chat{number}", page) for number in range(3)),
+            partial(derive, below[1], "chat", page),
+        )
+        assert all(isinstance(e, InvalidEvidence | WriteConflict) for e in raised(results)), results
+        for reader in (above, *below):
+            assert reader.search("secret", limit=100) == []
+            assert reader.sources(retired=True) == []
+
+
+def test_erasing_what_a_document_below_was_derived_from_loses_nothing_written_meanwhile() -> None:
+    below = Memory(ACME.for_owner("u1"))
+    for number in range(6):
+        page = Memory(ACME).ingest("page", "page", origin=USER).added
+        below.ingest(f"mixed{number}", "derived\n", origin=USER, derived_from=page)
+        results = at_once(
+            lambda: Memory(ACME).erase("page"),
+            lambda number=number: below.ingest(f"mixed{number}", "own words\n", origin=USER),
+        )
+        erased, written = results
+        assert erased.source_found
+        if isinstance(written, BaseException):
+            assert isinstance(written, WriteConflict)
+        else:
+            assert [view.text for view in below.get(written.added)] == ["own words\n"]
+
+
+def test_two_erasures_in_opposite_order_end_typed_or_well() -> None:
+    def both(keys: list[str]) -> None:
+        with transaction.atomic():
+            for key in keys:
+                Memory(Scope(key)).erase("doc")
+
+    for _ in range(3):
+        for tenant in ("a", "b"):
+            Memory(Scope(tenant)).ingest("doc", "text", origin=USER)
+        results = at_once(lambda: both(["a", "b"]), lambda: both(["b", "a"]))
+        assert all(isinstance(each, WriteConflict) for each in raised(results)), results
+        assert len(raised(results)) <= 1
+        for tenant in ("a", "b"):
+            assert Memory(Scope(tenant)).sources() == []
+
+
+def test_a_search_beside_an_erasure_sees_the_text_or_nothing() -> None:
+    memory = Memory(ACME)
+    many = "".join(f"penguin {number}\n" for number in range(60))
+    memory.ingest("doc", many, origin=USER, chunker=lines)
+    found: list[int] = []
+
+    def look() -> None:
+        for _ in range(25):
+            hits = Memory(ACME).search("penguin", limit=100)
+            assert all(hit.chunk.text.startswith("penguin") for hit in hits)
+            found.append(len(hits))
+
+    results = at_once(look, look, lambda: memory.erase("doc"))
+    assert raised(results) == []
+    assert set(found) <= {0, 60}

@@ -1,0 +1,105 @@
+"""What only PostgreSQL has: statistics that show content, a planner, a search inside a transaction."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.fulltext import engine
+from prism_graph.models import Chunk, ChunkText, Source
+from tests.rawsql import sql
+
+pytestmark = pytest.mark.django_db
+
+ACME = Scope("acme")
+USER = Origin(Trust.USER)
+
+
+@pytest.fixture(autouse=True)
+def _only_on_postgresql(vendor: str) -> None:
+    if vendor != "postgresql":
+        pytest.skip("PostgreSQL's own statistics and planner.")
+
+
+def statistics() -> str:
+    rows = sql(
+        "SELECT tablename, attname, most_common_vals::text, histogram_bounds::text, "
+        "most_common_elems::text FROM pg_stats WHERE tablename LIKE 'prism_graph%'"
+    )
+    return repr(rows)
+
+
+def test_no_statistics_hold_content_or_its_digests() -> None:
+    memory = Memory(ACME)
+    for number in range(20):
+        memory.ingest(
+            f"keycanary{number}",
+            f"textcanary{number} is here",
+            origin=USER,
+            uri=f"uricanary{number}",
+            title=f"titlecanary{number}",
+            metadata={"a": f"metadatacanary{number}"},
+        )
+        memory.record(
+            "chat",
+            f"# headingcanary{number}\n\n" + f"turncanary{number} " * 300,
+            origin=USER,
+            speaker=f"speakercanary{number}",
+            turn_id=f"idcanary{number}",
+        )
+    sql("ANALYZE")
+    known = statistics()
+    assert "tenant" in known
+    assert "canary" not in known
+    secrets = [*Source.objects.at(ACME).values_list("key_digest", flat=True)]
+    secrets += Chunk.objects.at(ACME).values_list("digest", flat=True)
+    secrets += Chunk.objects.at(ACME).values_list("turn_digest", flat=True)
+    secrets += ChunkText.objects.at(ACME).values_list("terms_of", flat=True)
+    assert not [secret for secret in secrets if secret and secret in known]
+
+
+def test_a_search_gives_the_callers_planner_settings_back() -> None:
+    Memory(ACME).ingest("guide", "penguins swim", origin=USER)
+    names = ("enable_seqscan", "jit")
+    show = lambda: [sql(f"SHOW {name}") for name in names]  # noqa: E731
+    for wanted in ("on", "off"):
+        with transaction.atomic():
+            for name in names:
+                sql(f"SET LOCAL {name} = {wanted}")
+            before = show()
+            assert Memory(ACME).search("penguins")
+            assert show() == before
+            with pytest.raises(TypeError):
+                fail_while_reading()
+            assert show() == before
+
+
+def fail_while_reading() -> None:
+    with engine(connection).reading():
+        raise TypeError
+
+
+def test_what_the_caller_wrote_before_a_search_is_kept() -> None:
+    with transaction.atomic():
+        Memory(ACME).ingest("guide", "penguins swim", origin=USER)
+        assert len(Memory(ACME).search("penguins")) == 1
+    assert len(Memory(ACME).search("penguins")) == 1
+
+
+def test_a_large_write_leaves_no_pending_list() -> None:
+    many = [f"passage number {number}\n" for number in range(300)]
+    Memory(ACME).ingest("many", "".join(many), origin=USER, chunker=lambda text: many)
+    sql("SELECT gin_clean_pending_list('prism_graph_fulltext')")
+    Memory(ACME).ingest("more", "".join(many), origin=USER, chunker=lambda text: many)
+    assert sql("SELECT gin_clean_pending_list('prism_graph_fulltext')") == [(0,)]
+
+
+def test_a_search_uses_the_index() -> None:
+    from prism_graph.fulltext.postgresql import POSTINGS
+
+    many = [f"passage number {number}\n" for number in range(300)]
+    Memory(ACME).ingest("many", "".join(many), origin=USER, chunker=lambda text: many)
+    with engine(connection).reading():
+        plan = sql(f"EXPLAIN {POSTINGS}", "acme", [f"'{ACME.token}passag'"])
+    assert "prism_graph_fulltext" in repr(plan)

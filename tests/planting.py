@@ -1,0 +1,71 @@
+"""The same rows planted in scopes that must not see each other, a row of every model in each."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.apps import apps
+from django.db import models
+from django.db.models.query import QuerySet
+
+from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.scope import COLUMNS
+
+MODELS: Final[list[Any]] = list(apps.get_app_config("prism_graph").get_models())
+
+MINE: Final = Scope("acme", "ana", "support", "chat-1")
+# One step aside at each level, all else equal.
+ASIDE: Final = (
+    Scope("globex", "ana", "support", "chat-1"),
+    Scope("acme", "ben", "support", "chat-1"),
+    Scope("acme", "ana", "sales", "chat-1"),
+    Scope("acme", "ana", "support", "chat-2"),
+)
+SECRET: Final = "zebra"
+
+DOCUMENT: Final = Origin(Trust.DOCUMENT, writer="importer")
+USER: Final = Origin(Trust.USER, writer="user:7")
+
+
+def plant(scope: Scope, word: str = SECRET) -> None:
+    """Fill every table at a scope, under the same keys everywhere."""
+    memory = Memory(scope)
+    report = memory.ingest(
+        "doc-1",
+        f"# Handbook\n\nThe {word} of {scope.parts} stands here.\n",
+        origin=DOCUMENT,
+        title="Handbook",
+        metadata={"kind": word},
+    )
+    memory.ingest("summary", f"A {word}, summed up.", origin=DOCUMENT, derived_from=report.added)
+    memory.record("chat", f"I like the {word}.", origin=USER, speaker="Ana", turn_id="turn-1")
+
+
+_GROWN: dict[tuple[Scope, ...], list[tuple[Any, list[Any]]]] = {}
+
+
+def plant_again(*scopes: Scope) -> None:
+    """Fill every table at these scopes; only the first time by way of Memory."""
+    if scopes not in _GROWN:
+        for scope in scopes:
+            plant(scope)
+        _GROWN[scopes] = [(model, list(model.objects.system("keep rows"))) for model in MODELS]
+        return
+    for model, rows in _GROWN[scopes]:
+        QuerySet(model).bulk_create(rows)
+
+
+def row_of(model: Any, scope: Scope) -> Any:
+    """Return one row of a model at exactly a scope, writable."""
+    return model.objects.at(scope).order_by("pk").first()
+
+
+def plain_field(model: type[models.Model]) -> str:
+    """Return the name of a column that update() may set."""
+    fixed = {*COLUMNS, *model.written_once, model._meta.pk.name}  # type: ignore[attr-defined]
+    return next(field.name for field in model._meta.concrete_fields if field.name not in fixed)
+
+
+def columns_of(row: Any) -> dict[str, Any]:
+    """Return a row's concrete fields, as create() takes them."""
+    return {field.name: getattr(row, field.name) for field in row._meta.concrete_fields}

@@ -1,0 +1,196 @@
+"""A wrapper around every statement that a test runs: none touches our tables without its scope.
+
+A statement passes when each mention of a table is tied to a tenant by equality with a bound
+parameter, or by equality to the tenant of a table that is; when an INSERT or COPY names the column;
+or when every alternative of a full-text query begins with the token of a scope. All else raises
+UnscopedStatement, but for EXCEPTIONS, for what the door `system(reason)` opened, and for what a test
+runs inside `unguarded("why")`. SQL by tests.rawsql goes past Django's wrappers and so past this one.
+
+It is no parser: it reads statements in the form in which Django and this package write them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, wraps
+from typing import Any, Final
+
+import psycopg
+from django.db.models.sql.compiler import SQLCompiler
+
+from prism_graph.doors import System
+from prism_graph.managers import ScopedQuerySet
+from prism_graph.scope import TOKEN_LENGTH, Scope
+
+# What may touch our tables without a scope, each with its reason.
+EXCEPTIONS: Final[dict[str, str]] = {
+    r"(CREATE|ALTER|DROP|REINDEX|PRAGMA|VACUUM|ANALYZE|TRUNCATE) ": "definition of tables, and upkeep",
+    r"INSERT INTO new__(?P<made>\w+) \([^)]*\) SELECT .* FROM (?P=made)$": "SQLite makes a table anew",
+    r"INSERT INTO prism_graph_fulltext\(prism_graph_fulltext\) VALUES \('delete-all'\)$": "rebuild",
+    r"INSERT INTO prism_graph_fulltext\(rowid, words\) SELECT number, .* FROM prism_graph_chunktext "
+    r"WHERE terms <> '' ORDER BY number$": "rebuild",
+    r"SELECT number, token, terms FROM prism_graph_chunktext WHERE terms <> ''$": "repair --check",
+    r"SELECT doc, term FROM temp\.prism_graph_fulltext_words$": "repair --check",
+    r"SELECT count\(\*\) FROM prism_graph_chunktext WHERE terms_of <> md5\(.*\)$": "repair --check",
+}
+
+_EXCEPTION: Final = re.compile("|".join(EXCEPTIONS), re.IGNORECASE | re.DOTALL)
+_KEYWORD: Final = (
+    "WHERE|SET|ON|INNER|LEFT|RIGHT|CROSS|FULL|JOIN|ORDER|GROUP|HAVING|LIMIT|OFFSET|UNION|EXCEPT"
+    "|INTERSECT|VALUES|SELECT|USING|FOR|FROM|RETURNING|DEFAULT"
+)
+_MENTION: Final = re.compile(
+    r"\b(?P<verb>FROM|JOIN|UPDATE|INTO|COPY|,)\s+(?:ONLY\s+)?(?P<table>prism_graph_\w+)\b(?!\.)"
+    rf"(?:\s+(?:AS\s+)?(?!(?:{_KEYWORD})\b)(?P<alias>[A-Za-z]\w*))?",
+    re.IGNORECASE,
+)
+# A tenant that is excluded is no tenant named.
+_NEGATED: Final = re.compile(r"NOT \((?!EXISTS|SELECT)(?:[^()]|\([^()]*\))*\)")
+_INDEX: Final = "prism_graph_fulltext"
+_ALTERNATIVE: Final = re.compile(r'"((?:[^"]|"")*)"\*?')
+
+seen: Counter[str] = Counter()
+tokens: set[str] = set()
+_off: ContextVar[str] = ContextVar("off", default="")
+
+
+class UnscopedStatement(AssertionError):
+    """A statement touched a table of this package and named no scope."""
+
+
+@contextmanager
+def unguarded(why: str) -> Iterator[None]:
+    """Let a test's own statements pass, for the reason given."""
+    before = _off.set(why)
+    try:
+        yield
+    finally:
+        _off.reset(before)
+
+
+def guard(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+    """Check a statement and run it. See Connection.execute_wrapper."""
+    check(sql, params)
+    return execute(sql, params, many, context)
+
+
+def check(sql: Any, params: Any = ()) -> None:
+    """Raise UnscopedStatement unless the statement names its scope or is an exception."""
+    if _off.get():
+        return
+    tables, passes = _read(str(sql))
+    seen.update(tables)
+    if not passes:
+        raise UnscopedStatement(str(sql))
+    if _INDEX in tables:
+        _check_index(str(sql), params)
+
+
+@lru_cache(maxsize=2048)
+def _read(sql: str) -> tuple[tuple[str, ...], bool]:
+    """Return the tables that a statement mentions, and whether each mention names its scope."""
+    statement = re.sub(r"\s+", " ", sql.replace('"', "")).strip().rstrip(";")
+    mentions = list(_MENTION.finditer(statement))
+    if not mentions or _EXCEPTION.match(statement):
+        return (), True
+    tables = tuple(mention["table"].lower() for mention in mentions)
+    rows = [mention for mention in mentions if mention["table"].lower() != _INDEX]
+    return tables, not rows or _names_scope(statement, rows)
+
+
+def _names_scope(statement: str, mentions: list[re.Match[str]]) -> bool:
+    first = mentions[0]
+    if first["verb"].upper() in {"INTO", "COPY"}:
+        columns = re.match(r"\s*\(([^)]*)\)", statement[first.end("table") :])
+        if columns is None or "tenant" not in columns[1].split(", "):
+            return False
+        mentions = mentions[1:]
+    # What an UPDATE sets is no condition.
+    where = statement.partition(" WHERE ")[2] if first["verb"].upper() == "UPDATE" else statement
+    where = _NEGATED.sub("", where)
+    wanted = Counter((mention["alias"] or mention["table"]).lower() for mention in mentions)
+    untied = sum(max(0, times - _ties(name, where)) for name, times in wanted.items())
+    return untied <= len(re.findall(r"(?<![\w.])tenant = %s", where))
+
+
+def _ties(name: str, where: str) -> int:
+    """Count where the tenant of a table, or of its alias, is told or is that of another table."""
+    told = rf"\b{name}\.tenant = (?:%s|\(?\w+\.tenant)"
+    same = rf"\b(?!{name}\b)\w+\.tenant = \(?{name}\.tenant"
+    return sum(len(re.findall(each, where, re.IGNORECASE)) for each in (told, same))
+
+
+def _check_index(statement: str, params: Any) -> None:
+    markers = re.finditer(r"(MATCH )?%s", statement)
+    matches = [params[place] for place, marker in enumerate(markers) if marker[1]]
+    if len(re.findall(rf"(?:FROM|JOIN) {_INDEX}\b", statement)) != len(matches):
+        raise UnscopedStatement(statement)
+    for query in matches:
+        words = [found[1] for found in _ALTERNATIVE.finditer(query)]
+        spelt = " OR ".join(found[0] for found in _ALTERNATIVE.finditer(query))
+        if not words or spelt != query or not all(word[:TOKEN_LENGTH] in tokens for word in words):
+            raise UnscopedStatement(f"{statement}: {len(words)} alternatives")
+
+
+# Which statements the door `system(reason)` opened is not to be seen in their SQL, so the query is
+# marked where the door opens, and the mark is looked at while the query runs.
+
+
+def _mark_system() -> None:
+    through: Any = ScopedQuerySet.through.__func__  # type: ignore[attr-defined]
+    execute_sql: Any = SQLCompiler.execute_sql
+
+    @wraps(through)
+    def marking(cls: Any, door: Any, *args: Any, **kwargs: Any) -> Any:
+        rows = through(cls, door, *args, **kwargs)
+        rows.query.opened_by_system = isinstance(door, System)
+        return rows
+
+    @wraps(execute_sql)
+    def looking(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _opened_by_system(self.query):
+            return execute_sql(self, *args, **kwargs)
+        with unguarded("the system door"):
+            return execute_sql(self, *args, **kwargs)
+
+    ScopedQuerySet.through = classmethod(marking)  # type: ignore[assignment]
+    SQLCompiler.execute_sql = looking  # type: ignore[method-assign]
+
+
+def _opened_by_system(query: Any) -> bool:
+    inner = getattr(query, "inner_query", None)
+    return getattr(query, "opened_by_system", False) or (
+        inner is not None and _opened_by_system(inner)
+    )
+
+
+def _watch_copy() -> None:
+    # Django's wrappers do not see the driver's own methods.
+    copy: Any = psycopg.Cursor.copy
+
+    @wraps(copy)
+    def watched(self: Any, statement: Any, *args: Any, **kwargs: Any) -> Any:
+        check(statement)
+        return copy(self, statement, *args, **kwargs)
+
+    psycopg.Cursor.copy = watched  # type: ignore[method-assign]
+
+
+def _collect_tokens() -> None:
+    token: Any = Scope.token
+
+    def collecting(self: Scope) -> str:
+        found: str = token.fget(self)
+        tokens.add(found)
+        return found
+
+    Scope.token = property(collecting, doc=token.__doc__)  # type: ignore[method-assign]
+
+
+_mark_system()
+_watch_copy()
+_collect_tokens()

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from prism_graph import Memory, Origin, Scope, Trust, indexing, repair
+from prism_graph.fulltext import engine
+from prism_graph.fulltext.base import INDEX
+from prism_graph.repair import Repaired
+from tests.rawsql import sql, stored
+
+pytestmark = pytest.mark.django_db
+
+ACME = Scope("acme")
+OWNER = ACME.for_owner("u1")
+USER = Origin(Trust.USER)
+
+ON_SQLITE: dict[str, Callable[[], Any]] = {
+    **{
+        f"a dropped trigger: {name}": lambda name=name: sql(f"DROP TRIGGER {INDEX}_{name}")
+        for name in ("insert", "delete", "update", "text")
+    },
+    "an altered trigger": lambda: (
+        sql(f"DROP TRIGGER {INDEX}_insert"),
+        sql(
+            f"CREATE TRIGGER {INDEX}_insert AFTER INSERT ON prism_graph_chunktext BEGIN SELECT 1; END"
+        ),
+    ),
+    "a dropped table": lambda: sql(f"DROP TABLE {INDEX}"),
+    "another table of its name": lambda: (
+        sql(f"DROP TABLE {INDEX}"),
+        sql(f"CREATE VIRTUAL TABLE {INDEX} USING fts5(words)"),
+    ),
+    "missing postings": lambda: sql(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')"),
+    "orphan postings": lambda: sql(f"INSERT INTO {INDEX}(rowid, words) VALUES (999999, 'orphan')"),
+    "postings of other words": lambda: sql(
+        f"INSERT INTO {INDEX}(rowid, words) SELECT number, 'other' FROM prism_graph_chunktext"
+    ),
+}
+ON_POSTGRESQL: dict[str, Callable[[], Any]] = {
+    "a dropped index": lambda: sql(f"DROP INDEX {INDEX}"),
+    "an index on another expression": lambda: (
+        sql(f"DROP INDEX {INDEX}"),
+        sql(
+            f"CREATE INDEX {INDEX} ON prism_graph_chunktext "
+            "USING gin (array_to_tsvector(string_to_array(terms || md5(text), ' ')))"
+        ),
+    ),
+    "an index on another table": lambda: (
+        sql(f"DROP INDEX {INDEX}"),
+        sql(f"CREATE INDEX {INDEX} ON prism_graph_chunk (number)"),
+    ),
+}
+ON_BOTH: dict[str, Callable[[], Any]] = {
+    "stale terms": lambda: sql("UPDATE prism_graph_chunktext SET terms = 'stale'"),
+    "no terms": lambda: sql("UPDATE prism_graph_chunktext SET terms = ''"),
+    "another analyser": lambda: sql("UPDATE prism_graph_chunktext SET analyser = 'prism/0'"),
+    "changed text": lambda: sql("UPDATE prism_graph_chunktext SET text = text || ' albatross'"),
+    "a changed heading": lambda: sql("UPDATE prism_graph_chunktext SET heading = 'albatross'"),
+    "a changed title": lambda: sql("UPDATE prism_graph_source SET title = 'albatross'"),
+    "a wrong token": lambda: sql("UPDATE prism_graph_chunktext SET token = 'aaaaaaaaaa'"),
+    "a wrong length": lambda: sql("UPDATE prism_graph_chunk SET length = length + 1"),
+    "a wrong digest of the text": lambda: sql("UPDATE prism_graph_chunktext SET terms_of = ''"),
+}
+
+
+@pytest.fixture
+def memory() -> Memory:
+    memory = Memory(ACME)
+    memory.ingest("guide", "penguins swim", origin=USER)
+    memory.ingest("retired", "ostriches run", origin=USER)
+    memory.retire_source("retired")
+    Memory(OWNER).record("chat", "penguins dive", origin=USER, speaker="Ann")
+    return memory
+
+
+def faults(vendor: str) -> dict[str, Callable[[], Any]]:
+    return {**ON_BOTH, **(ON_SQLITE if vendor == "sqlite" else ON_POSTGRESQL)}
+
+
+def found(query: str) -> list[tuple[str, float]]:
+    return [(hit.chunk.text, hit.score) for hit in Memory(OWNER).search(query)]
+
+
+FAULTS = sorted({*ON_BOTH, *ON_SQLITE, *ON_POSTGRESQL})
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_reported_and_put_right(memory: Memory, vendor: str, name: str) -> None:
+    if name not in faults(vendor):
+        pytest.skip(f"{vendor} cannot have {name}.")
+    before = found("penguins")
+    faults(vendor)[name]()
+    planted = stored()
+    said = list(repair.problems("default"))
+    assert said
+    assert all("penguin" not in sentence for sentence in said)
+    assert stored() == planted
+    assert list(repair.problems("default")) == said
+    repair.repair("default")
+    assert list(repair.problems("default")) == []
+    if name not in {"changed text", "a changed heading", "a changed title"}:
+        assert found("penguins") == before
+    else:
+        assert {text for text, _ in found("albatross")} >= {found("penguins")[0][0]}
+
+
+def test_a_true_index_is_left_as_it_is(memory: Memory) -> None:
+    before = stored()
+    assert list(repair.problems("default")) == []
+    assert repair.repair("default") == Repaired([], 0, False)
+    assert stored() == before
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_second_repair_has_nothing_to_do(memory: Memory, vendor: str, name: str) -> None:
+    if name not in faults(vendor):
+        pytest.skip(f"{vendor} cannot have {name}.")
+    faults(vendor)[name]()
+    done = repair.repair("default")
+    assert done.installed or done.analysed or done.rebuilt
+    assert repair.repair("default") == Repaired([], 0, False)
+
+
+def test_all_faults_at_once_are_put_right(memory: Memory, vendor: str) -> None:
+    before = {text for text, _ in found("penguins")}
+    for name, plant in faults(vendor).items():
+        if "trigger" not in name and "table" not in name and "index" not in name:
+            plant()
+    next(iter((ON_SQLITE if vendor == "sqlite" else ON_POSTGRESQL).values()))()
+    repair.repair("default")
+    assert list(repair.problems("default")) == []
+    assert {text.removesuffix(" albatross") for text, _ in found("penguins")} == before
+
+
+def test_text_written_while_the_triggers_were_missing_is_found_after_a_repair(
+    memory: Memory, vendor: str
+) -> None:
+    if vendor != "sqlite":
+        pytest.skip("PostgreSQL's index needs no triggers.")
+    for name in ("insert", "delete", "update", "text"):
+        sql(f"DROP TRIGGER {INDEX}_{name}")
+    memory.ingest("new", "albatrosses soar", origin=USER)
+    memory.erase("guide")
+    assert found("albatrosses") == []
+    repair.repair("default")
+    assert [text for text, _ in found("albatrosses")] == ["albatrosses soar"]
+    assert [text for text, _ in found("penguins")] == ["penguins dive"]
+    assert list(repair.problems("default")) == []
+
+
+def test_an_upgrade_of_the_analyser_is_reported_and_analyses_every_row_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prism_graph.models import evidence
+
+    for module in (repair, evidence, indexing):
+        monkeypatch.setattr(module, "ANALYSER", "prism/next", raising=False)
+    monkeypatch.setattr("prism_graph.writing.ANALYSER", "prism/next")
+    assert any("prism/next" in sentence for sentence in repair.problems("default"))
+    assert repair.repair("default").analysed == 3
+    assert list(repair.problems("default")) == []
+    assert {row[0] for row in sql("SELECT analyser FROM prism_graph_chunktext")} == {"prism/next"}
+
+
+def test_install_names_what_was_missing_and_fills_it(memory: Memory, vendor: str) -> None:
+    for statement in engine(connection).remove_sql():
+        sql(statement)
+    missing = repair.install("default")
+    assert len(missing) == (5 if vendor == "sqlite" else 1)
+    assert INDEX in missing
+    assert [text for text, _ in found("penguins")] != []
+    assert repair.install("default") == []
+
+
+def test_progress_sees_every_row(memory: Memory) -> None:
+    seen = []
+
+    def watch(rows: Iterable[Any], total: int) -> Iterable[Any]:
+        listed = list(rows)
+        seen.append((len(listed), total))
+        return listed
+
+    list(repair.problems("default", watch))
+    repair.repair("default", watch)
+    assert seen == [(3, 3), (3, 3)]
