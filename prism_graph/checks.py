@@ -48,7 +48,7 @@ def check_transactions(**_: Any) -> list[CheckMessage]:
         Warning(
             f"The database {alias!r} begins transactions DEFERRED: two writers at once end in "
             '"database is locked".',
-            hint=f"Set DATABASES[{alias!r}]['OPTIONS']['transaction_mode'] = 'IMMEDIATE'.",
+            hint=f"Put 'transaction_mode': 'IMMEDIATE' into the OPTIONS of DATABASES[{alias!r}].",
             id="prism_graph.W003",
         )
         for alias in _aliases(connections)
@@ -114,7 +114,10 @@ def _check_secure_delete(alias: str, connection: Any) -> list[CheckMessage]:
     return [
         Warning(
             f"The database {alias!r} leaves erased text in its file: secure_delete is not ON.",
-            hint=f"Add 'PRAGMA secure_delete=ON' to DATABASES[{alias!r}]['OPTIONS']['init_command'].",
+            hint=(
+                "Put 'init_command': 'PRAGMA secure_delete=ON' into the OPTIONS of "
+                f"DATABASES[{alias!r}], or add it to the command that is there."
+            ),
             id="prism_graph.W006",
         )
     ]

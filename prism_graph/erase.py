@@ -73,6 +73,8 @@ def _erase(scope: Scope, using: str, chunks: Any) -> int:
         for where, numbers in found.items():
             doomed.setdefault(where, []).extend(numbers)
     for where, numbers in doomed.items():
+        _unlink(using, where, numbers)
+    for where, numbers in doomed.items():
         _delete(using, where, numbers)
     return len(doomed[scope])
 
@@ -101,6 +103,12 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
         for where, numbers in fresh.items()
         if numbers
     }
+
+
+def _unlink(using: str, scope: Scope, numbers: Sequence[int]) -> None:
+    # A row that others were derived from cannot be deleted, and all of these go.
+    among = engine(connections[using]).among
+    Derivation.objects.db_manager(using).at(scope).filter(among("number", numbers)).delete()
 
 
 def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:

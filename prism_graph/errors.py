@@ -11,7 +11,7 @@ class PrismGraphError(Exception):
     """prism_graph refused the operation."""
 
     def __init__(self, message: str | None = None) -> None:
-        super().__init__(message or (type(self).__doc__ or "").strip())
+        super().__init__(message or " ".join((type(self).__doc__ or "").split()))
 
 
 class InvalidScope(PrismGraphError, ValueError):
@@ -19,7 +19,10 @@ class InvalidScope(PrismGraphError, ValueError):
 
 
 class UnscopedQuery(PrismGraphError):
-    """This query names no scope: use Model.objects.visible_to(scope) to read or .at(scope) to write."""
+    """This query names no scope: read through objects.visible_to(scope), write through Memory.
+
+    (dumpdata: --exclude prism_graph.)
+    """
 
 
 class ReadOnlyDoor(PrismGraphError):
@@ -68,3 +71,7 @@ class SourceKindMismatch(PrismGraphError):
 
 class WriteConflict(PrismGraphError):
     """Another writer came between: run the whole transaction again."""
+
+
+class DerivedTextRemains(PrismGraphError):
+    """Other text was derived from these rows: Memory.erase takes it along, a queryset does not."""

@@ -161,6 +161,14 @@ class ScopedQuerySet(QuerySet[Row]):
 
     # writing
 
+    def beside(self, model: type[Any]) -> ScopedQuerySet[Any]:
+        """Return the rows of any model behind this door, to write."""
+        return self.through(self._writing(), model, self._db, self._hints)  # type: ignore[attr-defined]
+
+    def written_at(self) -> Scope | None:
+        """Return the one scope that is written at; None through the system door."""
+        return self._writing().stamp()
+
     def _writing(self) -> Door:
         if self._door is None:
             raise UnscopedQuery
@@ -235,7 +243,7 @@ class ScopedQuerySet(QuerySet[Row]):
         """
         if self.query.is_sliced or self.query.count_active_tables() <= 1:
             return self
-        rows: Any = self.through(self._writing(), self.model, self._db, self._hints)  # type: ignore[attr-defined]
+        rows: Any = self.beside(self.model)
         return rows.filter(pk__in=self.order_by().values("pk"))  # type: ignore[no-any-return]
 
     def _refuse_columns(self, names: Iterable[str]) -> None:
@@ -270,6 +278,7 @@ class ScopedQuerySet(QuerySet[Row]):
         query, fields = self.query, self._fields  # type: ignore[attr-defined]
         if query.is_sliced or query.distinct or query.group_by is not None or fields is not None:
             raise TypeError("Delete a plain queryset: not sliced, distinct, grouped or values().")
+        self.model.check_delete(self)  # type: ignore[attr-defined]
         doomed: Any = self._rooted()._chain()  # type: ignore[attr-defined]
         doomed._for_write = True
         doomed.query.select_for_update = False

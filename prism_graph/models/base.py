@@ -190,6 +190,10 @@ class ScopedRow(models.Model):
         super().refresh_from_db(using, fields, from_queryset)
         self._state.prism_graph_door = door  # type: ignore[attr-defined]
 
+    @classmethod
+    def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
+        """Raise when rows of this model may not be deleted as they are."""
+
     def prepare_for_write(self) -> None:
         """Derive what is stored from what was given; bulk_create calls it, save() by a signal."""
 

@@ -7,14 +7,16 @@ the wrong one reads the whole scope for every row.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.doors import scope_of
+from prism_graph.errors import DerivedTextRemains
 from prism_graph.indexing import ANALYSER, Indexed, indexed
+from prism_graph.managers import ScopedQuerySet
 from prism_graph.models.base import (
     ScopedModel,
     ScopedRelation,
@@ -27,6 +29,7 @@ from prism_graph.scope import COLUMNS, TOKEN_LENGTH
 MAX_KEY: Final = 512
 MAX_WRITER: Final = 255
 DIGEST_LENGTH: Final = 32
+LOOK: Final = "look whether text was derived from what is to be deleted"
 
 
 class SourceKind(models.TextChoices):
@@ -61,6 +64,13 @@ class Source(ScopedModel):
     metadata = models.JSONField(default=dict)
     recorded_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True)
+
+    @classmethod
+    def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
+        """Raise DerivedTextRemains while chunks were derived from these sources' own."""
+        scope = {name: OuterRef(name) for name in COLUMNS}
+        theirs = Exists(rows.filter(**scope, number=OuterRef("source_number")))
+        refuse_orphans(rows.beside(Chunk).filter(theirs))
 
     class Meta(ScopedModel.Meta):
         """One row per scope and key."""
@@ -102,6 +112,11 @@ class Chunk(ScopedModel):
         from_fields=[*COLUMNS, "source_number"],
         to_fields=[*COLUMNS, "number"],
     )
+
+    @classmethod
+    def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
+        """Raise DerivedTextRemains while other chunks were derived from these."""
+        refuse_orphans(rows)
 
     class Meta(ScopedModel.Meta):
         """A chunk stands in its source's scope; a turn's parts are stored once."""
@@ -257,6 +272,22 @@ class Derivation(ScopedModel):
                 name="prism_graph_derivation_by",
             ),
         ]
+
+
+def refuse_orphans(chunks: ScopedQuerySet[Any]) -> None:
+    """Raise DerivedTextRemains if a chunk outside these was derived from one of them."""
+    numbers = chunks.order_by().values("number")
+    # The system door, because what was derived may stand in the scopes below.
+    links = Derivation.objects.db_manager(chunks.db).system(LOOK)
+    if (scope := chunks.written_at()) is not None:
+        links = links.filter(
+            tenant=scope.tenant,
+            cited_owner=scope.owner,
+            cited_agent=scope.agent,
+            cited_thread=scope.thread,
+        )
+    if links.filter(cited_number__in=numbers).exclude(number__in=numbers).exists():
+        raise DerivedTextRemains
 
 
 class ScopeClock(ScopedModel):

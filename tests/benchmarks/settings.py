@@ -6,14 +6,15 @@ import os
 from copy import deepcopy
 from typing import Any
 
-from tests.databases import postgresql, sqlite
+from tests.databases import directory, postgresql, sqlite
 from tests.settings import *  # noqa: F403
 
 
 def _database(name: str) -> dict[str, Any]:
-    database = deepcopy(sqlite() if os.environ["PRISM_TEST_DATABASE"] == "sqlite" else postgresql())
-    test = database.setdefault("TEST", {})
-    test["NAME"] = f"{test.get('NAME', 'prism_graph')}_{name}"
+    on_sqlite = os.environ["PRISM_TEST_DATABASE"] == "sqlite"
+    database = deepcopy(sqlite() if on_sqlite else postgresql())
+    path = str(directory() / f"{name}.sqlite3")
+    database["TEST"] = {"NAME": path if on_sqlite else f"prism_graph_{name}"}
     return database
 
 

@@ -30,7 +30,10 @@ def fill(using: str, scope: Any, texts: Iterator[str], many: int, per_call: int 
     for start in range(0, many, per_call):
         batch = list(islice(texts, min(per_call, many - start)))
         memory.ingest(
-            f"doc-{start}", "\n".join(batch), origin=origin, chunker=lambda _, batch=batch: _lines(batch)
+            f"doc-{start}",
+            "\n".join(batch),
+            origin=origin,
+            chunker=lambda _, batch=batch: _lines(batch),
         )
 
 
@@ -65,7 +68,9 @@ def ingest(vendor: str) -> None:
         ratios.append(ours / plain)
         rows.append((turn + 1, round(ours), round(plain), ours / plain))
     rows.append(("median", "", "", statistics.median(ratios)))
-    measuring.table(f"Ingest, {vendor}, passages a second", ("round", "ours", "bare", "ratio"), rows)
+    measuring.table(
+        f"Ingest, {vendor}, passages a second", ("round", "ours", "bare", "ratio"), rows
+    )
 
 
 def bare_sqlite_ingest(texts: list[str]) -> float:

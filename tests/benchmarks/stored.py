@@ -106,9 +106,7 @@ if __name__ == "__main__":
     vendor, *names = sys.argv[1:]
     measuring.start(vendor)
     try:
-        rows = [
-            (name, *(f"{value:.4f}" for value in measure(name))) for name in names or FILES
-        ]
+        rows = [(name, *(f"{value:.4f}" for value in measure(name))) for name in names or FILES]
         measuring.table(f"Retrieval, {vendor}", ("file", "R@10", "nDCG@10", "pasted / alone"), rows)
     finally:
         measuring.stop()
