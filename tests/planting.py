@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models.query import QuerySet
 
 from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.models import Derivation
 from prism_graph.scope import COLUMNS
 
 MODELS: Final[list[Any]] = list(apps.get_app_config("prism_graph").get_models())
@@ -58,6 +59,13 @@ def plant_again(*scopes: Scope) -> None:
 def row_of(model: Any, scope: Scope) -> Any:
     """Return one row of a model at exactly a scope, writable."""
     return model.objects.at(scope).order_by("pk").first()
+
+
+def unlink(model: Any, *scopes: Scope) -> None:
+    """Forget what was derived from what, so that rows of this model can be deleted one by one."""
+    if model is not Derivation:
+        for scope in scopes:
+            Derivation.objects.at(scope).delete()
 
 
 def plain_field(model: type[models.Model]) -> str:

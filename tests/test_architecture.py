@@ -46,14 +46,14 @@ ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
     "cursor": (*ENGINES, "transactions", "writing", "repair", "checks"),
     "copy": (*ENGINES, "ranking.segments"),  # there, of an array
-    "RawSQL": ENGINES,
+    "RawSQL": ENGINES[1:],
     "raw": ("managers",),
     "extra": ("managers",),
     "_base_manager": (),
     "_default_manager": (),
     "_raw_delete": ("managers",),
     "through": ("managers", "models.base"),
-    "system": ("managers", "erase", "repair"),
+    "system": ("managers", "models.evidence", "erase", "repair"),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),
 }

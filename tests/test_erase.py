@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from prism_graph import Memory, Origin, Scope, Trust
-from prism_graph.models import Source
+from prism_graph.errors import DerivedTextRemains
+from prism_graph.models import Chunk, Source
 from prism_graph.records import ErasureReport
 from tests.rawsql import TABLES, sql, stored
 
@@ -165,3 +166,34 @@ def test_the_other_scopes_rows_stay_byte_for_byte(memory: Memory) -> None:
         where.erase_turn("chat", "a")
     assert [rows_of(scope) for scope in others] == before
     assert list(Source.objects.at(ACME)) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", [Source, Chunk])
+def test_a_queryset_cannot_leave_derived_text_behind(model: type[Source | Chunk]) -> None:
+    owner = Scope("acme").for_owner("alice")
+    memory, below = Memory(owner), Memory(owner.for_agent("bot"))
+    page = memory.ingest("page", "a page about zebras", origin=Origin(Trust.TOOL, "web"))
+    below.ingest(
+        "sum", "zebras, in short", origin=Origin(Trust.AGENT, "bot"), derived_from=page.added
+    )
+    rows = model.objects.at(owner)
+    with pytest.raises(DerivedTextRemains):
+        rows.delete()
+    with pytest.raises(DerivedTextRemains):
+        rows.get().delete()
+    assert len(below.search("zebras")) == 2
+    assert memory.erase("page").chunks == 1
+    assert below.search("zebras") == []
+
+
+@pytest.mark.django_db
+def test_a_queryset_deletes_text_together_with_all_that_was_derived_from_it() -> None:
+    scope = Scope("acme")
+    memory = Memory(scope)
+    page = memory.ingest("page", "a page about zebras", origin=Origin(Trust.TOOL, "web"))
+    memory.ingest(
+        "sum", "zebras, in short", origin=Origin(Trust.AGENT, "bot"), derived_from=page.added
+    )
+    Chunk.objects.at(scope).delete()
+    assert memory.search("zebras") == []

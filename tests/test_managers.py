@@ -8,18 +8,25 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.db import connection, models, transaction
-from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, Subquery
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, Subquery, sql
 from django.db.models.deletion import Collector
 from django.db.models.query import QuerySet
 from django.shortcuts import get_object_or_404
 
-from prism_graph import Memory, Scope
-from prism_graph.errors import InvalidScope, PrismGraphError, ReadOnlyDoor, UnscopedQuery
-from prism_graph.managers import ScopedQuerySet
+from prism_graph import Scope
+from prism_graph.errors import (
+    DerivedTextRemains,
+    InvalidScope,
+    PrismGraphError,
+    ReadOnlyDoor,
+    UnscopedQuery,
+)
+from prism_graph.managers import ClosedQuery, ScopedQuerySet
 from prism_graph.models import Chunk, ChunkText, Source
 from prism_graph.scope import COLUMNS
-from tests.planting import ASIDE, MINE, MODELS, columns_of, plain_field, plant_again, row_of
-from tests.rawsql import TABLES, sql, stored
+from tests.planting import ASIDE, MINE, MODELS, columns_of, plain_field, plant_again, row_of, unlink
+from tests.rawsql import TABLES, stored
+from tests.rawsql import sql as run_sql
 
 pytestmark = pytest.mark.django_db
 
@@ -214,6 +221,28 @@ class TestWithoutADoor:
         Source.objects.system("empty the table for this test").delete()
         model.objects.system("empty the table for this test").delete()
         assert list(model._base_manager.iterator()) == []
+
+
+class TestClosedQuery:
+    """The last line: whatever Django does with the query of a closed queryset."""
+
+    @pytest.mark.parametrize("kind", [sql.UpdateQuery, sql.DeleteQuery, sql.InsertQuery, sql.Query])
+    def test_it_does_not_turn_into_another_kind(self, kind):
+        with pytest.raises(UnscopedQuery):
+            ClosedQuery(Chunk).chain(kind)
+        assert type(ClosedQuery(Chunk).chain()) is ClosedQuery
+        assert type(ClosedQuery(Chunk).clone()) is ClosedQuery
+
+    def test_it_does_not_become_sql(self):
+        query = ClosedQuery(Chunk)
+        for way in (
+            lambda: query.get_compiler("default"),
+            lambda: query.get_aggregation("default", {"found": Count("pk")}),
+            lambda: query.resolve_expression(sql.Query(Source)),
+            lambda: str(query),
+        ):
+            with pytest.raises(UnscopedQuery):
+                way()
 
 
 class TestReadingThroughADoor:
@@ -414,6 +443,7 @@ class TestWriting:
 
     @each_model
     def test_a_new_row_lands_at_the_opened_scope_and_nowhere_else(self, model):
+        unlink(model, MINE)
         row = row_of(model, MINE)
         values = columns_of(row)
         row.delete()
@@ -516,13 +546,21 @@ class TestWriting:
         assert rows.exists()
 
     def test_a_delete_carries_the_scope_when_it_selects_by_joins(self, django_assert_num_queries):
-        with django_assert_num_queries(1) as seen:
+        unlink(Chunk, MINE)
+        with django_assert_num_queries(2) as ran:
             Chunk.objects.at(MINE).filter(source__key="doc-1").delete()
-        assert '"tenant" = ' in seen.captured_queries[0]["sql"]
-        assert Memory(MINE).get([]) == []
+        assert_scoped(ran.captured_queries, Chunk)
+        assert not Chunk.objects.at(MINE).filter(source__key="doc-1").exists()
         assert all(Chunk.objects.at(scope).filter(source__key="doc-1").exists() for scope in ASIDE)
 
+    def test_an_update_carries_the_scope_when_it_selects_by_joins(self, django_assert_num_queries):
+        with django_assert_num_queries(1) as ran:
+            assert Chunk.objects.at(MINE).filter(source__key="doc-1").update(part=7) == 1
+        assert_scoped(ran.captured_queries, Chunk)
+        assert Chunk.objects.system("count").filter(part=7).count() == 1
+
     def test_a_delete_carries_the_scope_when_signals_are_connected(self, django_assert_num_queries):
+        unlink(Source, MINE)
         heard: list[Any] = []
 
         def listen(**kwargs: Any) -> None:
@@ -530,17 +568,22 @@ class TestWriting:
 
         models.signals.post_delete.connect(listen, sender=Source)
         try:
-            with django_assert_num_queries(2) as seen:
+            with django_assert_num_queries(2) as ran:
                 Source.objects.at(MINE).filter(key="doc-1").delete()
-                Source.objects.at(MINE).filter(key="summary").delete()
         finally:
             models.signals.post_delete.disconnect(listen, sender=Source)
         assert heard == []
-        assert all(
-            f"\"{name}\" = '{part}'" in query["sql"].replace('"prism_graph_source".', "")
-            for query in seen.captured_queries
-            for name, part in MINE.columns.items()
-        )
+        assert_scoped(ran.captured_queries, Source)
+
+    def test_looking_for_what_was_derived_reads_this_tenant_s_rows_only(
+        self, django_assert_num_queries
+    ):
+        found = {Source: {"key": "doc-1"}, Chunk: {"ordinal": 0, "source__key": "doc-1"}}
+        for model, wanted in found.items():
+            with django_assert_num_queries(1) as ran, pytest.raises(DerivedTextRemains):
+                model.objects.at(MINE).filter(**wanted).delete()
+            statement = ran.captured_queries[0]["sql"]
+            assert statement.count("\"tenant\" = 'acme'") >= 2
 
     @each_model
     def test_django_s_own_collector_is_refused(self, model):
@@ -556,10 +599,19 @@ class TestWriting:
         assert stored() == before
 
 
+def assert_scoped(ran: list[dict[str, str]], model: Any) -> None:
+    """Check that the last statement ties the table that it writes to MINE, outside of any subquery."""
+    table = model._meta.db_table
+    verb, _, condition = ran[-1]["sql"].partition(" WHERE ")
+    assert verb.startswith((f'DELETE FROM "{table}"', f'UPDATE "{table}"'))
+    for name, part in MINE.columns.items():
+        assert f'"{table}"."{name}" = \'{part}\'' in condition
+
+
 def _rows_at(scope: Scope) -> dict[str, list[Any]]:
     where = " AND ".join(f"{name} = %s" for name in COLUMNS)
     return {
-        table: sorted(map(repr, sql(f"SELECT * FROM {table} WHERE {where}", *scope.parts)))
+        table: sorted(map(repr, run_sql(f"SELECT * FROM {table} WHERE {where}", *scope.parts)))
         for table in TABLES
     }
 

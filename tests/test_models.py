@@ -23,7 +23,17 @@ from prism_graph.errors import InvalidScope, PrismGraphError, ReadOnlyDoor, Unsc
 from prism_graph.models import Chunk, ChunkText, Source
 from prism_graph.models.base import TrustField, random_id, random_ids
 from prism_graph.scope import COLUMNS
-from tests.planting import ASIDE, MINE, MODELS, SECRET, columns_of, plain_field, plant_again, row_of
+from tests.planting import (
+    ASIDE,
+    MINE,
+    MODELS,
+    SECRET,
+    columns_of,
+    plain_field,
+    plant_again,
+    row_of,
+    unlink,
+)
 from tests.rawsql import stored
 
 pytestmark = pytest.mark.django_db
@@ -148,6 +158,7 @@ class TestSaving:
 
     @each_model
     def test_saving_never_brings_back_what_was_erased(self, model):
+        unlink(model, MINE)
         row = row_of(model, MINE)
         row_of(model, MINE).delete()
         before = stored()
@@ -164,6 +175,7 @@ class TestSaving:
 
     @each_model
     def test_deleting_one_row_leaves_all_others(self, model):
+        unlink(model, MINE)
         row, count = row_of(model, MINE), model.objects.at(MINE).count()
         others = [columns_of(row_of(model, each)) for each in ASIDE]
         assert row.delete() == (1, {model._meta.label: 1})
@@ -175,6 +187,7 @@ class TestSaving:
     def test_every_statement_that_writes_an_instance_names_the_four_columns(
         self, model, through, django_assert_max_num_queries
     ):
+        unlink(model, MINE)
         row = through(model, MINE)
         with django_assert_max_num_queries(10) as ran:
             row.save()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -305,15 +306,22 @@ def test_neighbours_do_not_change_the_order(memory: Memory) -> None:
     assert [(h.chunk, h.score) for h in plain] == [(h.chunk, h.score) for h in around]
 
 
-def test_explain_adds_what_the_score_is_made_of(memory: Memory) -> None:
+def test_explain_adds_the_parts_that_make_the_score(memory: Memory) -> None:
     for number in range(5):
-        memory.record("chat", "penguin " * (number + 1), origin=USER)
-    plain = memory.search("penguin zebra")
-    explained = memory.search("penguin zebra", explain=True)
+        memory.record("chat", "penguin " * (number + 1) + "otter", origin=USER)
+    memory.ingest("doc", "a zebra and a penguin", origin=USER, title="Otter")
+    query = "penguin zebra? The otter. Nothing else."
+    plain = memory.search(query)
+    explained = memory.search(query, explain=True)
     assert [(h.chunk, h.score) for h in plain] == [(h.chunk, h.score) for h in explained]
+    assert len(explained) == 6
     for place, hit in enumerate(explained, start=1):
         assert hit.explain is not None
-        assert hit.explain["text"]["rank"] == place
+        arm = hit.explain["text"]
+        parts = [part["weight"] * (part["own"] + part["lent"]) for part in arm["terms"]]
+        assert arm["scale"] * sum(parts) == pytest.approx(hit.score, abs=1e-8)
+        assert (arm["rank"], arm["score"]) == (place, hit.score)
+        assert json.loads(json.dumps(hit.explain)) == hit.explain
 
 
 # known_at
@@ -416,7 +424,7 @@ def test_a_search_costs_as_many_statements_however_much_there_is(memory: Memory)
 def test_a_write_costs_as_many_statements_however_long_the_text(memory: Memory, kept: bool) -> None:
     page = memory.ingest("page", "text", origin=USER).added
     counts = []
-    for size in (10, 3000):
+    for size in (10, 1000 if kept else 3000):
         many = [f"penguin {number}\n" for number in range(size)]
         key = f"doc{size}"
         made = [statements() for _ in range(5)]
@@ -547,7 +555,7 @@ def test_both_databases_give_the_same_order_and_the_same_scores(
 ) -> None:
     rng = random.Random(2026)
     scopes = THREAD.chain
-    for number in range(240):
+    for number in range(180):
         at = START + timedelta(hours=rng.randrange(50), seconds=number)
         monkeypatch.setattr("prism_graph.clock._source", lambda at=at: at)
         scope, origin = rng.choice(scopes), Origin(rng.choice(list(Trust)), "w")
@@ -567,7 +575,7 @@ def test_both_databases_give_the_same_order_and_the_same_scores(
             if number % 29 == 0:
                 memory.erase(f"k{number}")
     found = 0
-    for number in range(150):
+    for number in range(110):
         query = sentence(rng, 8)
         options: dict[str, Any] = {"limit": rng.choice([1, 5, 10, 100]), "explain": number % 6 == 0}
         if number % 5 == 0:
@@ -584,7 +592,7 @@ def test_both_databases_give_the_same_order_and_the_same_scores(
         ]
         assert answers[0] == answers[1], (query, options)
         found += bool(answers[0])
-    assert found > 100
+    assert found > 70
 
 
 def comparable(hit: Hit) -> tuple[Any, ...]:

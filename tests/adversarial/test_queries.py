@@ -134,7 +134,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HOSTILE)
 @example("\ud83d\ude00")
 @example("a\x00*")
@@ -143,7 +143,7 @@ def test_no_text_makes_a_search_fail(memory: Memory, query: str) -> None:
     assert "one" in found(memory, f"{query} penguin\n")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HOSTILE)
 def test_text_that_is_stored_is_found_by_itself_or_has_no_words(memory: Memory, text: str) -> None:
     text = text.replace("\x00", "").encode(errors="ignore").decode()

@@ -139,7 +139,7 @@ class Scopes(RuleBasedStateMachine):
         assert len(report.added) == (0 if known else 1)
         for name in report.added:
             self.model.chunks[name] = Stored(scope, key, text, parents, turn)
-        self.model.sources[scope, key] = Kept("conversation")
+            self.model.sources[scope, key] = Kept("conversation")
 
     @rule(scope=scopes, key=keys)
     def retire(self, scope: Scope, key: str) -> None:
@@ -190,8 +190,9 @@ class Scopes(RuleBasedStateMachine):
         live = {name for name, each in visible.items() if each.live}
         hits = {hit.chunk.id: hit.chunk for hit in memory.search("shared", limit=100)}
         assert hits.keys() == live
+        # A turn is also found by the words of the turn beside it.
         of_word = {hit.chunk.id for hit in memory.search(word, limit=100)}
-        assert of_word == {name for name in live if visible[name].text.endswith(word)}
+        assert {name for name in live if visible[name].text.endswith(word)} <= of_word <= live
         views = memory.get(list(self.model.chunks)[:100])
         assert {view.id for view in views} == visible.keys() & set(list(self.model.chunks)[:100])
         for view in views:
@@ -220,5 +221,6 @@ def test_every_reader_finds_what_it_may_see_and_nothing_else():
         settings=hypothesis.settings(
             max_examples=2000 if THOROUGH else 12,
             stateful_step_count=50 if THOROUGH else 30,
+            phases=list(hypothesis.Phase) if THOROUGH else [hypothesis.Phase.generate],
         ),
     )
