@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate, pre_delete, pre_save
 
 
@@ -19,6 +19,7 @@ class PrismGraphConfig(AppConfig):
 
         checks.register_all()
         post_migrate.connect(receivers.restore_index, sender=self)
-        pre_save.connect(receivers.analyse_text, sender=self.get_model("ChunkText"))
-        for model in self.get_models():
+        # Lazily by name: a registry that a test isolates has no models.
+        pre_save.connect(receivers.analyse_text, sender="prism_graph.ChunkText")
+        for model in apps.get_app_config(self.label).get_models():
             pre_delete.connect(receivers.refuse_collector, sender=model)

@@ -108,7 +108,8 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
 def _unlink(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     # A row that others were derived from cannot be deleted, and all of these go.
     among = engine(connections[using]).among
-    Derivation.objects.db_manager(using).at(scope).filter(among("number", numbers)).delete()
+    links = Derivation.objects.db_manager(using).at(scope).filter(among("number", numbers))
+    links._raw_delete(using)
 
 
 def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:

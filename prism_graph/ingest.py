@@ -282,8 +282,9 @@ def retire_source(scope: Scope, using: str, key: str) -> IngestReport:
             .at(scope)
             .filter(source_number=source.number, retired_at=None)
         )
-        retired = list(live.order_by("ordinal").values_list("id", flat=True))
-        live.update(retired_at=at)
+        rows_now = list(live.order_by("ordinal").values_list("id", "number"))
+        retired = [name for name, _ in rows_now]
+        writing.retire(using, scope, (number for _, number in rows_now), at)
         if source.retired_at is None:
             source.retired_at = at
             source.save(using=using, update_fields=["retired_at"])

@@ -92,7 +92,8 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, int):
         return _number(int(value))
     if isinstance(value, float):
-        if not math.isfinite(value):
+        # jsonb gives a whole number of this size back as an integer.
+        if not math.isfinite(value) or (value.is_integer() and abs(value) >= 1e16):
             raise InvalidMetadata("The metadata holds a number that JSON cannot write: use a text.")
         return float(value)
     if isinstance(value, Mapping | list | tuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import sql
 from django.db.models.query import BaseIterable, ModelIterable, QuerySet
 
@@ -58,6 +58,8 @@ class ScopedIterable(AnyModelIterable):
 
 def remember_door(row: Any, door: Door | None) -> None:
     """Bind an instance, and the related instances cached on it, to a door."""
+    if getattr(row._state, "prism_graph_door", None) is door is not None:
+        return
     row._state.prism_graph_door = door
     for related in row._state.fields_cache.values():
         if related is not None:
@@ -252,7 +254,7 @@ class ScopedQuerySet(QuerySet[Row]):
         fixed = {*COLUMNS, *relations, *self.model.written_once}  # type: ignore[attr-defined]
         if fixed.intersection(names):
             raise UnscopedQuery(
-                "A row's scope and its verbatim text never change: erase it and write a new one."
+                "A row's scope, its text and where they came from never change: write through Memory."
             )
 
     def _update(self, values: Any) -> int:
@@ -278,7 +280,11 @@ class ScopedQuerySet(QuerySet[Row]):
         query, fields = self.query, self._fields  # type: ignore[attr-defined]
         if query.is_sliced or query.distinct or query.group_by is not None or fields is not None:
             raise TypeError("Delete a plain queryset: not sliced, distinct, grouped or values().")
-        self.model.check_delete(self)  # type: ignore[attr-defined]
+        with transaction.atomic(using=self.db):
+            self.model.check_delete(self)  # type: ignore[attr-defined]
+            return self._delete_unchecked()
+
+    def _delete_unchecked(self) -> tuple[int, dict[str, int]]:
         doomed: Any = self._rooted()._chain()  # type: ignore[attr-defined]
         doomed._for_write = True
         doomed.query.select_for_update = False

@@ -37,10 +37,10 @@ MAX_NEIGHBOURS: Final = 10
 MAX_PHRASES: Final = 10
 MAX_PHRASE: Final = 1000
 MAX_KEYS: Final = 100
-# Texts read to verify phrases, at most; and passages of equal score that are told apart exactly.
+# Texts read to verify phrases, at most; and their characters times the phrases' words.
 PHRASE_WORK: Final = 2000
 PHRASE_BATCH: Final = 200
-MAX_TIES: Final = 200
+PHRASE_EFFORT: Final = 4_000_000
 TEXT: Final = "text"
 
 _LEVELS: Final = np.array([Trust.from_code(code).level for code in range(len(Trust))])
@@ -209,7 +209,11 @@ class _Reader:
         return self._named(row[1:] for row in rows.iterator() if _has_members(row[0], wanted))
 
     def _numbers_within(self, since: Any, until: Any) -> Any:
-        rows = self._visible(Chunk).annotate(happened=Coalesce("occurred_at", "recorded_at"))
+        rows = (
+            self._visible(Chunk)
+            .filter(ordinal__gte=0)
+            .annotate(happened=Coalesce("occurred_at", "recorded_at"))
+        )
         if since is not None:
             rows = rows.filter(happened__gte=since)
         if until is not None:
@@ -241,12 +245,7 @@ class _Reader:
         scores = ranked.scores[found]
         if len(found) > limit:
             least = np.partition(scores, len(found) - limit)[len(found) - limit]
-            above = found[scores > least]
-            # Within a scope numbers follow recorded instants, so the earliest of many ties are kept.
-            tied = found[scores == least]
-            tied = tied[np.argsort(self.directory.numbers[tied], kind="stable")]
-            tied = self._first_of_each_scope(tied)
-            found = np.concatenate([above, tied])
+            found = found[scores >= least]
         tied_numbers = self._tied(ranked.scores[found], self.directory.numbers[found])
         places = self._places(tied_numbers) if len(tied_numbers) else {}
         return sorted(
@@ -258,21 +257,18 @@ class _Reader:
         values, counts = np.unique(scores, return_counts=True)
         return numbers[np.isin(scores, values[counts > 1])]
 
-    def _first_of_each_scope(self, tied: Any) -> Any:
-        depth = self.directory.sources[tied] >> _SCOPE_SHIFT
-        kept = [tied[depth == place][:MAX_TIES] for place in range(len(self.chain))]
-        return np.concatenate(kept)
-
     def _places(self, numbers: Any) -> dict[int, tuple[Any, ...]]:
         rows = (
             self._visible(Chunk)
-            .filter(number__in=numbers.tolist())
+            .filter(self.index.among("number", numbers.tolist()))
             .values_list("number", "recorded_at", "source__key", "ordinal")
         )
         return {number: tuple(place) for number, *place in rows}
 
     def _verified(self, ranked: Ranking, found: Any, phrases: Sequence[Phrase]) -> Iterator[int]:
         ordered = self._ordered(ranked, found, PHRASE_WORK)[:PHRASE_WORK]
+        words = sum(len(phrase.text.split()) for phrase in phrases)
+        left = PHRASE_EFFORT
         for start in range(0, len(ordered), PHRASE_BATCH):
             batch = ordered[start : start + PHRASE_BATCH]
             numbers = self.directory.numbers[batch].tolist()
@@ -283,6 +279,9 @@ class _Reader:
             }
             for position, number in zip(batch, numbers, strict=True):
                 text = folded.get(number, "")
+                left -= len(text) * words
+                if left < 0:
+                    return
                 if all(phrase.pattern.search(text) for phrase in phrases):
                     yield position
 
@@ -352,4 +351,10 @@ def _equals(stored: Any, wanted: Any) -> bool:
 
 def _same(stored: Any, wanted: Any) -> bool:
     # True is not 1: JSON tells them apart, Python's equality does not.
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        return stored.keys() == wanted.keys() and all(
+            _same(stored[name], wanted[name]) for name in stored
+        )
+    if isinstance(stored, list) and isinstance(wanted, list):
+        return len(stored) == len(wanted) and all(map(_same, stored, wanted))
     return isinstance(stored, bool) == isinstance(wanted, bool) and bool(stored == wanted)

@@ -20,9 +20,10 @@ from prism_graph.errors import WriteConflict
 from prism_graph.models.base import random_id
 from prism_graph.scope import Scope
 
-# PostgreSQL: serialization failure, deadlock, lock not available; and a foreign key's refusal, because what
-# a write points at was there when it looked. SQLite has its own words.
-_RETRYABLE: Final = frozenset({"40001", "40P01", "55P03", "23503"})
+# PostgreSQL: serialization failure, deadlock, lock not available. SQLite has its own words.
+_RETRYABLE: Final = frozenset({"40001", "40P01", "55P03"})
+# A foreign key of ours refuses what was there when the write looked; one of the project's own is no race.
+_FOREIGN_KEY: Final = "23503"
 
 _STAMP: Final = (
     "INSERT INTO prism_graph_scopeclock (id, tenant, owner, agent, thread, last) "
@@ -50,6 +51,9 @@ def write_block(using: str) -> Iterator[None]:
 
 def _is_retryable(error: DatabaseError) -> bool:
     code = getattr(error.__cause__, "sqlstate", None)
+    if code == _FOREIGN_KEY:
+        name = error.__cause__.diag.constraint_name  # type: ignore[union-attr]
+        return str(name).startswith("prism_graph_")
     return code in _RETRYABLE or "database is locked" in str(error)
 
 

@@ -48,8 +48,10 @@ _MENTION: Final = re.compile(
     rf"(?:\s+(?:AS\s+)?(?!(?:{_KEYWORD})\b)(?P<alias>[A-Za-z]\w*))?",
     re.IGNORECASE,
 )
-# A tenant that is excluded is no tenant named.
-_NEGATED: Final = re.compile(r"NOT \((?!EXISTS|SELECT)(?:[^()]|\([^()]*\))*\)")
+_NEXT: Final = re.compile(
+    r" (?:GROUP BY|ORDER BY|HAVING|LIMIT|OFFSET|UNION|EXCEPT|INTERSECT|INNER|LEFT|JOIN|WHERE|FOR"
+    r"|RETURNING|ON)\b"
+)
 _INDEX: Final = "prism_graph_fulltext"
 _ALTERNATIVE: Final = re.compile(r'"((?:[^"]|"")*)"\*?')
 
@@ -109,19 +111,93 @@ def _names_scope(statement: str, mentions: list[re.Match[str]]) -> bool:
         if columns is None or "tenant" not in columns[1].split(", "):
             return False
         mentions = mentions[1:]
-    # What an UPDATE sets is no condition.
-    where = statement.partition(" WHERE ")[2] if first["verb"].upper() == "UPDATE" else statement
-    where = _NEGATED.sub("", where)
     wanted = Counter((mention["alias"] or mention["table"]).lower() for mention in mentions)
-    untied = sum(max(0, times - _ties(name, where)) for name, times in wanted.items())
-    return untied <= len(re.findall(r"(?<![\w.])tenant = %s", where))
+    clauses = list(_clauses(statement))
+    told = Counter({name: sum(_tells(each, name) for each in clauses) for name in wanted})
+    same = {name: [other for each in clauses for other in _equals(each, name)] for name in wanted}
+    bare = sum(_tells(each, "") for each in clauses)
+    for name, times in wanted.items():
+        bare -= max(0, times - told[name] - len(same[name]))
+    known = {name for name in wanted if told[name]}
+    while more := {name for name in wanted if known.intersection(same[name])} - known:
+        known |= more
+    # What is tied to no name that a parameter tells must be told itself, by the bare column.
+    return bare >= sum(1 for name in wanted if same[name] and name not in known)
 
 
-def _ties(name: str, where: str) -> int:
-    """Count where the tenant of a table, or of its alias, is told or is that of another table."""
-    told = rf"\b{name}\.tenant = (?:%s|\(?\w+\.tenant)"
-    same = rf"\b(?!{name}\b)\w+\.tenant = \(?{name}\.tenant"
-    return sum(len(re.findall(each, where, re.IGNORECASE)) for each in (told, same))
+def _clauses(statement: str) -> Iterator[str]:
+    """Yield what follows each WHERE and ON, as far as it goes."""
+    for begin in re.finditer(r"\b(?:WHERE|ON) (?!CONFLICT)", statement):
+        rest, depth = statement[begin.end() :], 0
+        for place, character in enumerate(rest):
+            depth += (character == "(") - (character == ")")
+            if depth < 0 or (depth == 0 and character == " " and _NEXT.match(rest, place)):
+                yield rest[:place]
+                break
+        else:
+            yield rest
+
+
+def _split(condition: str, word: str) -> list[str]:
+    """Cut a condition at a word that stands in no brackets."""
+    parts, depth, start = [], 0, 0
+    for place, character in enumerate(condition):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and condition.startswith(word, place):
+            parts.append(condition[start:place])
+            start = place + len(word)
+    return [*parts, condition[start:]]
+
+
+def _bare(condition: str) -> str:
+    """Take off the brackets around a whole condition."""
+    condition = condition.strip()
+    while condition.startswith("(") and _closing(condition) == len(condition) - 1:
+        condition = condition[1:-1].strip()
+    return condition
+
+
+def _closing(text: str) -> int:
+    """Return where the bracket that a text begins with is closed."""
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return place
+    return -1
+
+
+def _conjuncts(condition: str) -> Iterator[list[str]]:
+    """Yield, for each alternative of a condition, everything that must hold in it."""
+    condition = _bare(condition)
+    if len(either := _split(condition, " OR ")) > 1:
+        for each in either:
+            yield from _conjuncts(each)
+        return
+    if len(both := _split(condition, " AND ")) > 1:
+        choices = [list(_conjuncts(each)) for each in both]
+        # A conjunct with alternatives of its own holds only what all of them hold.
+        yield [atom for each in choices for atom in set(each[0]).intersection(*each[1:])]
+        return
+    yield [condition]
+
+
+def _tells(clause: str, name: str) -> bool:
+    """Say whether in every alternative the tenant of this name equals a bound parameter."""
+    atom = f"{name}.tenant = %s" if name else "tenant = %s"
+    return all(
+        any(each.lower() == atom.lower() for each in holding) for holding in _conjuncts(clause)
+    )
+
+
+def _equals(clause: str, name: str) -> set[str]:
+    """Return the names whose tenant equals that of this name, whatever else holds."""
+    found: set[str] = set()
+    holding = list(_conjuncts(clause))
+    for atom in set(holding[0]).intersection(*holding[1:]):
+        if pair := re.fullmatch(r"\(?(\w+)\.tenant\)? = \(?(\w+)\.tenant\)?", atom.lower()):
+            found |= {other for one, other in (pair.groups(), pair.groups()[::-1]) if one == name}
+    return found
 
 
 def _check_index(statement: str, params: Any) -> None:

@@ -51,7 +51,7 @@ RESERVED: Final = {
     "extra": ("managers",),
     "_base_manager": (),
     "_default_manager": (),
-    "_raw_delete": ("managers",),
+    "_raw_delete": ("managers", "erase"),
     "through": ("managers", "models.base"),
     "system": ("managers", "models.evidence", "erase", "repair"),
     "QuerySet": ("managers",),

@@ -563,7 +563,7 @@ def test_every_limit_is_documented_with_its_value() -> None:
     assert values == {path: constant(path) for path in values}
     for name in LIMITED:
         source = inspect.getsource(import_module(name))
-        own = re.findall(r"^(MAX_\w+|PHRASE_WORK): Final = ", source, re.MULTILINE)
+        own = re.findall(r"^(MAX_\w+|PHRASE_WORK|PHRASE_EFFORT): Final = ", source, re.MULTILINE)
         assert {f"{name}.{each}" for each in own} <= set(values)
 
 

@@ -24,7 +24,17 @@ from prism_graph.errors import (
 from prism_graph.managers import ClosedQuery, ScopedQuerySet
 from prism_graph.models import Chunk, ChunkText, Source
 from prism_graph.scope import COLUMNS
-from tests.planting import ASIDE, MINE, MODELS, columns_of, plain_field, plant_again, row_of, unlink
+from tests.planting import (
+    ASIDE,
+    MINE,
+    MODELS,
+    columns_of,
+    only_if_rows_change,
+    plain_field,
+    plant_again,
+    row_of,
+    unlink,
+)
 from tests.rawsql import TABLES, stored
 from tests.rawsql import sql as run_sql
 
@@ -313,7 +323,10 @@ class TestReadingThroughADoor:
             row.refresh_from_db()
 
     def test_dates_and_datetimes_keep_the_door(self):
-        Chunk.objects.at(ASIDE[0]).update(recorded_at="1999-01-01T00:00Z")
+        run_sql(
+            "UPDATE prism_graph_chunk SET recorded_at = '1999-01-01 00:00:00+00' WHERE tenant = %s",
+            ASIDE[0].tenant,
+        )
         rows = Chunk.objects.visible_to(MINE)
         assert [day.year for day in rows.dates("recorded_at", "year")] != [1999]
         assert 1999 not in {day.year for day in rows.datetimes("recorded_at", "year")}
@@ -443,6 +456,7 @@ class TestWriting:
 
     @each_model
     def test_a_new_row_lands_at_the_opened_scope_and_nowhere_else(self, model):
+        only_if_rows_change(model)
         unlink(model, MINE)
         row = row_of(model, MINE)
         values = columns_of(row)
@@ -475,6 +489,7 @@ class TestWriting:
 
     @each_model
     def test_updates_and_deletes_leave_every_other_scope_as_it_was(self, model):
+        only_if_rows_change(model)
         before = [_rows_at(scope) for scope in ASIDE]
         rows, field = model.objects.at(MINE), plain_field(model)
         changed = rows.update(**{field: F(field)})
@@ -547,17 +562,18 @@ class TestWriting:
 
     def test_a_delete_carries_the_scope_when_it_selects_by_joins(self, django_assert_num_queries):
         unlink(Chunk, MINE)
-        with django_assert_num_queries(2) as ran:
+        # A savepoint and its end, the lock, the look for derived text, and the deletion.
+        with django_assert_num_queries(5) as ran:
             Chunk.objects.at(MINE).filter(source__key="doc-1").delete()
-        assert_scoped(ran.captured_queries, Chunk)
+        assert_scoped(ran.captured_queries[-2:-1], Chunk)
         assert not Chunk.objects.at(MINE).filter(source__key="doc-1").exists()
         assert all(Chunk.objects.at(scope).filter(source__key="doc-1").exists() for scope in ASIDE)
 
     def test_an_update_carries_the_scope_when_it_selects_by_joins(self, django_assert_num_queries):
         with django_assert_num_queries(1) as ran:
-            assert Chunk.objects.at(MINE).filter(source__key="doc-1").update(part=7) == 1
+            assert Chunk.objects.at(MINE).filter(source__key="doc-1").update(last_line=77) == 1
         assert_scoped(ran.captured_queries, Chunk)
-        assert Chunk.objects.system("count").filter(part=7).count() == 1
+        assert Chunk.objects.system("count").filter(last_line=77).count() == 1
 
     def test_a_delete_carries_the_scope_when_signals_are_connected(self, django_assert_num_queries):
         unlink(Source, MINE)
@@ -568,21 +584,23 @@ class TestWriting:
 
         models.signals.post_delete.connect(listen, sender=Source)
         try:
-            with django_assert_num_queries(2) as ran:
+            with django_assert_num_queries(5) as ran:
                 Source.objects.at(MINE).filter(key="doc-1").delete()
         finally:
             models.signals.post_delete.disconnect(listen, sender=Source)
         assert heard == []
-        assert_scoped(ran.captured_queries, Source)
+        assert_scoped(ran.captured_queries[-2:-1], Source)
 
     def test_looking_for_what_was_derived_reads_this_tenant_s_rows_only(
         self, django_assert_num_queries
     ):
         found = {Source: {"key": "doc-1"}, Chunk: {"ordinal": 0, "source__key": "doc-1"}}
         for model, wanted in found.items():
-            with django_assert_num_queries(1) as ran, pytest.raises(DerivedTextRemains):
+            with django_assert_num_queries(5) as ran, pytest.raises(DerivedTextRemains):
                 model.objects.at(MINE).filter(**wanted).delete()
-            statement = ran.captured_queries[0]["sql"]
+            [statement] = [
+                query["sql"] for query in ran.captured_queries if "_derivation" in query["sql"]
+            ]
             assert statement.count("\"tenant\" = 'acme'") >= 2
 
     @each_model

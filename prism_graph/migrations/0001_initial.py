@@ -52,6 +52,12 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "indexes": [
+                    models.Index(
+                        fields=["tenant", "owner", "agent", "thread", "number"],
+                        name="prism_graph_source_scope",
+                    )
+                ],
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -167,6 +167,7 @@ class ScopedRow(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write the row through its door, or raise UnscopedQuery, ReadOnlyDoor or InvalidScope."""
         self._own_door()
+        self._refuse_rewriting()
         super().save(*args, **kwargs)
 
     save.alters_data = True  # type: ignore[attr-defined]
@@ -189,6 +190,26 @@ class ScopedRow(models.Model):
             raise UnscopedQuery("Refresh an instance through its own door only.")
         super().refresh_from_db(using, fields, from_queryset)
         self._state.prism_graph_door = door  # type: ignore[attr-defined]
+        self._remember_written()
+
+    @classmethod
+    def from_db(cls, db: Any, field_names: Any, values: Any, **options: Any) -> Self:
+        """Make an instance that remembers what may not be written again."""
+        row = super().from_db(db, field_names, values, **options)
+        row._remember_written()
+        return row
+
+    def _remember_written(self) -> None:
+        held = self.__dict__
+        written = {name: held[name] for name in self.written_once if name in held}
+        self._state.prism_graph_written = written  # type: ignore[attr-defined]
+
+    def _refuse_rewriting(self) -> None:
+        written = getattr(self._state, "prism_graph_written", {})
+        if not self._state.adding and any(
+            self.__dict__.get(name, value) != value for name, value in written.items()
+        ):
+            raise UnscopedQuery("What a row says and where it came from never change.")
 
     @classmethod
     def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
@@ -206,9 +227,12 @@ class ScopedRow(models.Model):
             raise InvalidScope("A row never leaves the scope it was written at.")
         return At(scope)
 
-    def _do_update(self, base_qs: Any, using: Any, *args: Any, **kwargs: Any) -> Any:
+    def _do_update(
+        self, base_qs: Any, using: Any, pk_val: Any, values: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         rows = _open(self._own_door(), type(self), using)
-        return super()._do_update(rows, using, *args, **kwargs)
+        kept = [each for each in values if each[0].name not in self.written_once]
+        return super()._do_update(rows, using, pk_val, kept, *args, **kwargs)
 
     def _do_insert(self, manager: Any, using: Any, *args: Any, **kwargs: Any) -> Any:
         # Django inserts what it could not update: an erased row would come back, and a foreign row's

@@ -53,6 +53,8 @@ class Source(ScopedModel):
     unique constraint, whose index rows are limited in bytes.
     """
 
+    written_once = ("number", "key", "key_digest", "kind", "recorded_at")
+
     number = models.BigIntegerField()
     key = models.CharField(max_length=MAX_KEY)
     key_digest = models.CharField(max_length=DIGEST_LENGTH)
@@ -80,6 +82,7 @@ class Source(ScopedModel):
             models.UniqueConstraint(fields=["key_digest", *COLUMNS], name="prism_graph_source_key"),
             models.UniqueConstraint(fields=["number", *COLUMNS], name="prism_graph_source_number"),
         ]
+        indexes = [models.Index(fields=[*COLUMNS, "number"], name="prism_graph_source_scope")]
 
 
 class Chunk(ScopedModel):
@@ -89,6 +92,11 @@ class Chunk(ScopedModel):
     passages returned only, and retiring one rewrites no index on words. `number` names the text's row.
     `digest` finds unchanged text again. `length` counts the indexed words.
     """
+
+    written_once = (
+        *("number", "source_number", "kind", "trust", "origin_trust", "writer", "digest"),
+        *("turn_digest", "part", "occurred_at", "recorded_at", "retired_at"),
+    )
 
     number = models.BigIntegerField()
     source_number = models.BigIntegerField()
@@ -140,7 +148,7 @@ class Chunk(ScopedModel):
             models.Index(
                 fields=["source_number", *COLUMNS, "ordinal"], name="prism_graph_chunk_order"
             ),
-            # All of a scope's rows in a row; its condition always holds, and keeps other statements off it.
+            # A whole scope at once, for statements that repeat the condition, which always holds.
             models.Index(
                 fields=[
                     *COLUMNS,
@@ -165,7 +173,7 @@ class ChunkText(ScopedRow):
     `terms_of` is the MD5 of the text that was analysed: text changed by raw SQL leaves the index.
     """
 
-    written_once = ("text",)
+    written_once = ("token", "text", "turn_id")
 
     number = models.BigAutoField(primary_key=True)
     token = models.CharField(max_length=TOKEN_LENGTH)
@@ -224,11 +232,19 @@ class Derivation(ScopedModel):
     The four columns and `number` name the derived chunk; `cited_…` the one it came from.
     """
 
+    written_once = ("number", "cited_owner", "cited_agent", "cited_thread", "cited_number")
+
     number = models.BigIntegerField()
     cited_owner = models.CharField(max_length=191, blank=True, default="")
     cited_agent = models.CharField(max_length=191, blank=True, default="")
     cited_thread = models.CharField(max_length=191, blank=True, default="")
     cited_number = models.BigIntegerField()
+
+    @classmethod
+    def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
+        """Raise DerivedTextRemains: without the link, erasing would miss what was derived."""
+        if rows.exists():
+            raise DerivedTextRemains
 
     class Meta(ScopedModel.Meta):
         """Both ends exist; the cited end lies on the derived end's own chain."""
@@ -277,6 +293,8 @@ class Derivation(ScopedModel):
 def refuse_orphans(chunks: ScopedQuerySet[Any]) -> None:
     """Raise DerivedTextRemains if a chunk outside these was derived from one of them."""
     numbers = chunks.order_by().values("number")
+    # Locked, so that whoever cites one of them meanwhile has committed and is seen, or waits.
+    list(chunks.order_by("number").select_for_update().values_list("number"))
     # The system door, because what was derived may stand in the scopes below.
     links = Derivation.objects.db_manager(chunks.db).system(LOOK)
     if (scope := chunks.written_at()) is not None:

@@ -21,7 +21,7 @@ from prism_graph import Memory, Origin, PrismGraphError, Scope, Trust
 from prism_graph.models import base
 from tests.statement_guard import unguarded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.exhaustive]
 
 VISIBLE_WORLDS: Final = 40
 FOREIGN_WORLDS: Final = 25  # for each of them: 1,000 pairs

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prism_graph import Memory, Origin, Scope, Trust
 from tests.rawsql import stored
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.exhaustive]
 
 ACME = Scope("acme")
 USER = Origin(Trust.USER)

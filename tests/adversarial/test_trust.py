@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from prism_graph import Memory, Origin, PrismGraphError, Scope, Trust
-from prism_graph.models import Chunk
+from prism_graph.errors import DerivedTextRemains, UnscopedQuery
+from prism_graph.models import Chunk, ChunkText, Derivation
 from tests.rawsql import sql
 
 pytestmark = pytest.mark.django_db
@@ -138,3 +139,62 @@ def test_a_number_that_stands_for_no_class_does_not_read_as_one(memory: Memory) 
     sql("UPDATE prism_graph_chunk SET trust = 9")
     with pytest.raises(KeyError):
         list(Chunk.objects.at(ACME))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"trust": Trust.USER},
+        {"origin_trust": Trust.USER},
+        {"writer": "user:7"},
+        {"retired_at": None},
+        {"recorded_at": "1999-01-01T00:00:00Z"},
+        {"source_number": 1},
+        {"digest": "0" * 32},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_no_door_rewrites_where_a_chunk_came_from(change: dict[str, Any]) -> None:
+    scope = Scope("acme")
+    Memory(scope).ingest("page", "a page", origin=Origin(Trust.TOOL, "web"))
+    Memory(scope).ingest("other", "another page", origin=Origin(Trust.TOOL, "web"))
+    Memory(scope).retire_source("other")
+    rows = Chunk.objects.at(scope)
+    before = list(rows.order_by("number").values())
+    with pytest.raises(UnscopedQuery):
+        rows.update(**change)
+    chunk = rows.get(source__key="other")
+    for name, value in change.items():
+        setattr(chunk, name, value)
+    with pytest.raises(UnscopedQuery):
+        chunk.save()
+    with pytest.raises(UnscopedQuery):
+        rows.bulk_update([chunk], list(change))
+    assert list(rows.order_by("number").values()) == before
+
+
+def test_no_door_rewrites_what_a_text_says() -> None:
+    scope = Scope("acme")
+    Memory(scope).ingest("page", "a page", origin=Origin(Trust.TOOL, "web"))
+    text = ChunkText.objects.at(scope).get()
+    text.text = "the user says so"
+    with pytest.raises(UnscopedQuery):
+        text.save()
+    assert ChunkText.objects.at(scope).get().text == "a page"
+
+
+def test_no_door_cuts_a_text_off_from_what_it_was_derived_from() -> None:
+    scope = Scope("acme")
+    page = Memory(scope).ingest("page", "a page", origin=Origin(Trust.TOOL, "web"))
+    Memory(scope).ingest(
+        "sum", "in short", origin=Origin(Trust.AGENT, "bot"), derived_from=page.added
+    )
+    links = Derivation.objects.at(scope)
+    with pytest.raises(DerivedTextRemains):
+        links.delete()
+    with pytest.raises(DerivedTextRemains):
+        links.get().delete()
+    with pytest.raises(UnscopedQuery):
+        links.update(cited_number=1)
+    Memory(scope).erase("page")
+    assert Memory(scope).sources() == []

@@ -15,6 +15,8 @@ from prism_graph.chunking.lines import LineIndex
 from prism_graph.chunking.outline import outline
 from tests.chunking.texts import assert_exact_cover
 
+pytestmark = pytest.mark.exhaustive
+
 # A text of about n code points each.
 MANY_LINES: dict[str, Callable[[int], str]] = {
     "headings": lambda n: "# h\n" * (n // 4),
