@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS, connections, router
@@ -20,6 +21,7 @@ def register_all() -> None:
     register(check_settings, Tags.compatibility)
     register(check_time_zone, Tags.compatibility)
     register(check_transactions, Tags.compatibility)
+    register(check_relations, Tags.models)
     register(check_databases, Tags.database)
 
 
@@ -58,8 +60,28 @@ def check_transactions(**_: Any) -> list[CheckMessage]:
     ]
 
 
+def check_relations(**_: Any) -> list[CheckMessage]:
+    """prism_graph.E008: a model of another app points at a row of memory, which leads past every door."""
+    from prism_graph.models.base import ScopedRow
+
+    return [
+        Error(
+            f"{model._meta.label}.{field.name} points at a row of memory: joins along it carry no scope, "
+            "and its constraint stands in the way of erasure.",
+            hint="Store the chunk's or source's id as text, and read it with Memory.get().",
+            obj=model,
+            id="prism_graph.E008",
+        )
+        for model in apps.get_models()
+        if not issubclass(model, ScopedRow)
+        for field in model._meta.get_fields()
+        if field.is_relation and not field.auto_created
+        if isinstance(field.related_model, type) and issubclass(field.related_model, ScopedRow)
+    ]
+
+
 def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """prism_graph.E004 to W007: what only the database itself can say."""
+    """prism_graph.E004 to W007, and E009: what only the database itself can say."""
     found: list[CheckMessage] = []
     for alias in _aliases(databases or ()):
         connection = connections[alias]
@@ -143,8 +165,21 @@ def _check_index(alias: str, connection: Any) -> list[CheckMessage]:
     ]
 
 
+def _check_time_zone(alias: str, connection: Any) -> list[CheckMessage]:
+    if connection.settings_dict.get("TIME_ZONE") in (None, "UTC"):
+        return []
+    return [
+        Error(
+            f"The database {alias!r} keeps times in another zone than UTC, where an hour occurs twice.",
+            hint=f"Remove TIME_ZONE from DATABASES[{alias!r}].",
+            id="prism_graph.E009",
+        )
+    ]
+
+
 _PER_DATABASE: Final[Sequence[Callable[[str, Any], list[CheckMessage]]]] = (
     _check_version,
+    _check_time_zone,
     _check_secure_delete,
     _check_index,
 )

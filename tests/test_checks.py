@@ -6,11 +6,13 @@ from unittest import mock
 
 import pytest
 from django.core.checks import CheckMessage, Error, Warning, run_checks
-from django.db import connection, connections
+from django.db import connection, connections, models
 from django.test import override_settings
+from django.test.utils import isolate_apps
 
 from prism_graph import checks
 from prism_graph.fulltext import engine
+from prism_graph.models import Chunk
 from tests.rawsql import sql
 
 
@@ -168,3 +170,30 @@ def test_a_database_that_memory_is_not_kept_in_is_not_looked_at() -> None:
         mock.patch.object(connections["default"], "vendor", "mysql"),
     ):
         assert ours(["default"]) == []
+
+
+@isolate_apps("tests")
+def test_a_relation_from_another_app_is_an_error() -> None:
+    class Note(models.Model):  # noqa: DJ008
+        chunk = models.ForeignKey(Chunk, models.CASCADE)
+
+        class Meta:
+            app_label = "tests"
+
+    with mock.patch.object(checks.apps, "get_models", return_value=[Note, Chunk]):
+        [found] = checks.check_relations()
+    assert (found.id, found.obj) == ("prism_graph.E008", Note)
+
+
+def test_no_relation_of_this_app_or_of_django_is_one() -> None:
+    assert checks.check_relations() == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("zone", "ids"), [(None, []), ("UTC", []), ("Asia/Tokyo", ["E009"])])
+def test_a_database_in_another_zone_is_an_error(zone: str | None, ids: list[str]) -> None:
+    with mock.patch.dict(connection.settings_dict, TIME_ZONE=zone):
+        found = checks.check_databases(databases=["default"])
+    assert [each.id for each in found if each.id == "prism_graph.E009"] == [
+        f"prism_graph.{each}" for each in ids
+    ]
