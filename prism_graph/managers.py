@@ -257,9 +257,9 @@ class ScopedQuerySet(QuerySet[Row]):
                 "A row's scope, its text and where they came from never change: write through Memory."
             )
 
-    def _update(self, values: Any) -> int:
+    def _update(self, *args: Any, **kwargs: Any) -> Any:
         self._writing()
-        return super()._update(values)  # type: ignore[misc, no-any-return]
+        return super()._update(*args, **kwargs)  # type: ignore[misc]
 
     def _insert(self, objs: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
         scope = self._writing().stamp()

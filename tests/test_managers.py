@@ -86,7 +86,7 @@ READS: dict[str, Way] = {
     "annotate": lambda rows: list(rows.annotate(same=F("pk"))),
     "alias": lambda rows: list(rows.alias(same=F("pk"))),
     "complex_filter": lambda rows: list(rows.complex_filter({})),
-    "select_related": lambda rows: list(rows.select_related()),
+    "select_related": lambda rows: list(rows.select_related(None)),
     "select_for_update": lambda rows: list(rows.select_for_update()),
     "prefetch_related": lambda rows: list(rows.prefetch_related("pk")),
     "using": lambda rows: list(rows.using("default")),

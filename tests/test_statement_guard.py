@@ -117,7 +117,10 @@ CAUGHT = [
     "SELECT * FROM prism_graph_chunk WHERE (tenant = %s AND owner = %s) OR owner = %s",
     "SELECT * FROM prism_graph_chunk c WHERE ((c.tenant = %s AND c.id = %s) OR (c.id = %s))",
     "SELECT * FROM prism_graph_chunk c JOIN prism_graph_source s ON (c.tenant = s.tenant)",
-    "SELECT 1 FROM prism_graph_chunk c JOIN prism_graph_source s ON (c.tenant = s.tenant OR 1)",
+    (
+        "SELECT 1 FROM prism_graph_chunk c JOIN prism_graph_source s "
+        "ON (c.tenant = s.tenant OR 1) WHERE c.tenant = %s"
+    ),
     "DELETE FROM prism_graph_chunk WHERE id IN (SELECT id FROM prism_graph_chunk U0 WHERE U0.tenant = %s)",
     "SELECT * FROM prism_graph_chunk WHERE NOT (id = %s AND (tenant = %s))",
     "EXPLAIN SELECT * FROM prism_graph_chunk",
