@@ -41,6 +41,7 @@ MAX_KEYS: Final = 100
 PHRASE_WORK: Final = 2000
 PHRASE_BATCH: Final = 200
 PHRASE_EFFORT: Final = 4_000_000
+FEW_TIES: Final = 500
 TEXT: Final = "text"
 
 _LEVELS: Final = np.array([Trust.from_code(code).level for code in range(len(Trust))])
@@ -258,12 +259,14 @@ class _Reader:
         return numbers[np.isin(scores, values[counts > 1])]
 
     def _places(self, numbers: Any) -> dict[int, tuple[Any, ...]]:
-        rows = (
-            self._visible(Chunk)
-            .filter(self.index.among("number", numbers.tolist()))
-            .values_list("number", "recorded_at", "source__key", "ordinal")
-        )
-        return {number: tuple(place) for number, *place in rows}
+        rows = self._visible(Chunk)
+        # Spelt out while they are few: SQLite scans the table for a list that it first reads from an array.
+        if len(numbers) <= FEW_TIES:
+            rows = rows.filter(number__in=numbers.tolist())
+        else:
+            rows = rows.filter(self.index.among("number", numbers.tolist()))
+        found = rows.values_list("number", "recorded_at", "source__key", "ordinal")
+        return {number: tuple(place) for number, *place in found}
 
     def _verified(self, ranked: Ranking, found: Any, phrases: Sequence[Phrase]) -> Iterator[int]:
         ordered = self._ordered(ranked, found, PHRASE_WORK)[:PHRASE_WORK]
