@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 from collections.abc import Callable
-from time import process_time
-from types import FrameType
 
 import pytest
 
@@ -14,6 +11,7 @@ from prism_graph.chunking import Chunker, MarkdownChunker, PlainTextChunker
 from prism_graph.chunking.lines import LineIndex
 from prism_graph.chunking.outline import outline
 from tests.chunking.texts import assert_exact_cover
+from tests.effort import calls, growth
 
 pytestmark = pytest.mark.exhaustive
 
@@ -80,32 +78,6 @@ CHUNKERS = pytest.mark.parametrize(
 )
 
 
-def calls(work: Callable[[], object]) -> int:
-    """Count the calls, of Python and of C, that the work makes."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, arg: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
-def cpu_seconds(work: Callable[[], object]) -> float:
-    def once() -> float:
-        start = process_time()
-        work()
-        return process_time() - start
-
-    return min(once() for _ in range(3))
-
-
 @pytest.mark.parametrize("kind", MANY_LINES)
 @CHUNKERS
 def test_the_work_grows_with_the_lines(chunker: Chunker, kind: str) -> None:
@@ -133,8 +105,7 @@ def test_a_line_sixteen_times_as_long_takes_about_as_much_longer(
     small, large = (ONE_LINE[kind](size) for size in (8_000, 128_000))
     assert_exact_cover(large, list(chunker.split(large)), 100)
     # Were it to grow with the square, this would be 256.
-    ratio = cpu_seconds(lambda: chunker.split(large)) / cpu_seconds(lambda: chunker.split(small))
-    assert ratio < 64
+    assert growth(chunker.split, small, large) < 64
 
 
 @pytest.mark.parametrize("kind", ["tables of missing cells", "items", "rows", "lines"])
