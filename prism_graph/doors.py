@@ -38,11 +38,16 @@ class VisibleTo:
     writes: bool = field(default=False, init=False)
 
     def predicate(self) -> Q:
-        """Return an alternative for each level: all four columns in each, so that indexes serve it."""
-        levels = Q()
-        for level in self.scope.chain:
-            levels |= Q(**level.columns)
-        return levels
+        """Return one condition on each column: the tenant, and the part or its absence at each level.
+
+        That is the chain and no more, since every table's CHECK refuses an agent without an owner and a
+        thread without an agent. Whole levels as alternatives say the same, and no planner seeks by them.
+        """
+        chain = Q(tenant=self.scope.tenant)
+        for name, part in self.scope.columns.items():
+            if name != "tenant":
+                chain &= Q(**{f"{name}__in": ["", part]}) if part else Q(**{name: ""})
+        return chain
 
     def stamp(self) -> Scope | None:
         """Return None: nothing is written here."""

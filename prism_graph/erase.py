@@ -73,8 +73,6 @@ def _erase(scope: Scope, using: str, chunks: Any) -> int:
         for where, numbers in found.items():
             doomed.setdefault(where, []).extend(numbers)
     for where, numbers in doomed.items():
-        _unlink(using, where, numbers)
-    for where, numbers in doomed.items():
         _delete(using, where, numbers)
     return len(doomed[scope])
 
@@ -105,13 +103,6 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
     }
 
 
-def _unlink(using: str, scope: Scope, numbers: Sequence[int]) -> None:
-    # A row that others were derived from cannot be deleted, and all of these go.
-    among = engine(connections[using]).among
-    links = Derivation.objects.db_manager(using).at(scope).filter(among("number", numbers))
-    links._raw_delete(using)
-
-
 def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     among = engine(connections[using]).among
     chunks = Chunk.objects.db_manager(using).at(scope)
@@ -121,10 +112,11 @@ def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     # Locked before anyone looks whether they are empty: a writer below who adds to one of these either
     # has committed, and is seen, or waits, and then finds no source to add to.
     _locked(sources.filter(among("number", touched)))
-    doomed.delete()
+    # Not delete(): all that was derived from these goes as well, and has been looked for.
+    doomed._raw_delete(using)
     # A source that lost its last chunk says nothing but its key and title, and those are erased too.
     left = chunks.filter(among("source_number", touched))
     empty = touched.difference(left.values_list("source_number", flat=True).distinct())
     for source in sources.filter(among("number", touched)).values_list("id", flat=True):
         announce(source_erased, Source, scope, using, source=source)
-    sources.filter(among("number", empty)).delete()
+    sources.filter(among("number", empty))._raw_delete(using)

@@ -133,6 +133,11 @@ def check_ids(ids: Iterable[Any], limit: int, what: str) -> list[str]:
     return list(dict.fromkeys(named))
 
 
+def askable(ids: Iterable[str]) -> list[str]:
+    """Return those that a row could have; the others need not reach a database that may refuse them."""
+    return [name for name in ids if name.isascii() and name.isalnum()]
+
+
 def _chunk_id(item: Any) -> str:
     item = getattr(item, "chunk", item)
     item = getattr(item, "id", item)

@@ -8,7 +8,7 @@ from typing import Any
 
 from prism_graph.doors import scope_of
 from prism_graph.errors import InvalidEvidence
-from prism_graph.limits import MAX_CITATIONS, check_ids
+from prism_graph.limits import MAX_CITATIONS, askable, check_ids
 from prism_graph.models import Chunk
 from prism_graph.scope import Scope
 from prism_graph.trust import Trust, least
@@ -41,9 +41,11 @@ def trace(scope: Scope, using: str, derived_from: Iterable[Any]) -> Lineage:
     ids = check_ids(derived_from, MAX_CITATIONS, "citations")
     if not ids:
         return Lineage()
-    askable = [name for name in ids if name.isascii() and name.isalnum()]
     rows = (
-        Chunk.objects.db_manager(using).visible_to(scope).filter(id__in=askable).order_by("number")
+        Chunk.objects.db_manager(using)
+        .visible_to(scope)
+        .filter(id__in=askable(ids))
+        .order_by("number")
     )
     cited = tuple((scope_of(row), row.number, row.trust) for row in rows)
     if len(cited) != len(ids):

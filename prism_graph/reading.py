@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from prism_graph.doors import scope_of
-from prism_graph.limits import MAX_IDS, check_ids
+from prism_graph.limits import MAX_IDS, askable, check_ids
 from prism_graph.models import ChunkText, Source
 from prism_graph.records import ChunkView, SourceView
 from prism_graph.scope import COLUMNS, Scope
@@ -94,14 +94,9 @@ def get(scope: Scope, using: str, ids: Iterable[Any]) -> list[ChunkView]:
     Ids that name nothing visible are absent. Raises LimitExceeded above 100 ids.
     """
     wanted = check_ids(ids, MAX_IDS, "ids")
-    rows = views(scope, using, chunk__id__in=list(_askable(wanted)))
+    rows = views(scope, using, chunk__id__in=askable(wanted))
     found = {view.id: view for view in rows.values()}
     return [found[name] for name in wanted if name in found]
-
-
-def _askable(ids: Sequence[str]) -> Iterator[str]:
-    # An id that no row can have need not reach the database, which may refuse its characters.
-    return (name for name in ids if name.isascii() and name.isalnum())
 
 
 def sources(scope: Scope, using: str, retired: bool = False) -> list[SourceView]:

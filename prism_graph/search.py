@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import connections
-from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
 from prism_graph import analysis, clock, limits, ranking, reading
@@ -41,7 +40,6 @@ MAX_KEYS: Final = 100
 PHRASE_WORK: Final = 2000
 PHRASE_BATCH: Final = 200
 PHRASE_EFFORT: Final = 4_000_000
-FEW_TIES: Final = 500
 TEXT: Final = "text"
 
 _LEVELS: Final = np.array([Trust.from_code(code).level for code in range(len(Trust))])
@@ -187,7 +185,7 @@ class _Reader:
         if options.metadata:
             mask &= np.isin(directory.sources, self._sources_with_metadata(options.metadata))
         if options.since is not None or options.until is not None:
-            mask &= np.isin(directory.numbers, self._numbers_within(options.since, options.until))
+            mask &= np.isin(directory.numbers, self._numbers_within(options))
         return mask
 
     def _visible(self, model: Any) -> Any:
@@ -209,17 +207,11 @@ class _Reader:
         )
         return self._named(row[1:] for row in rows.iterator() if _has_members(row[0], wanted))
 
-    def _numbers_within(self, since: Any, until: Any) -> Any:
-        rows = (
-            self._visible(Chunk)
-            .filter(ordinal__gte=0)
-            .annotate(happened=Coalesce("occurred_at", "recorded_at"))
+    def _numbers_within(self, options: Options) -> Any:
+        levels = self.index.directory(
+            self.chain, _instant(options.known_at), _instant(options.since), _instant(options.until)
         )
-        if since is not None:
-            rows = rows.filter(happened__gte=since)
-        if until is not None:
-            rows = rows.filter(happened__lt=until)
-        return np.fromiter(rows.values_list("number", flat=True).iterator(), dtype=np.int64)
+        return np.concatenate([level.numbers for level in levels])
 
     def holding(self, words: Sequence[str]) -> Mask:
         """Return which passages hold all of these words."""
@@ -259,14 +251,12 @@ class _Reader:
         return numbers[np.isin(scores, values[counts > 1])]
 
     def _places(self, numbers: Any) -> dict[int, tuple[Any, ...]]:
-        rows = self._visible(Chunk)
-        # Spelt out while they are few: SQLite scans the table for a list that it first reads from an array.
-        if len(numbers) <= FEW_TIES:
-            rows = rows.filter(number__in=numbers.tolist())
-        else:
-            rows = rows.filter(self.index.among("number", numbers.tolist()))
-        found = rows.values_list("number", "recorded_at", "source__key", "ordinal")
-        return {number: tuple(place) for number, *place in found}
+        rows = (
+            self._visible(Chunk)
+            .filter(self.index.among("number", numbers.tolist()))
+            .values_list("number", "recorded_at", "source__key", "ordinal")
+        )
+        return {number: tuple(place) for number, *place in rows}
 
     def _verified(self, ranked: Ranking, found: Any, phrases: Sequence[Phrase]) -> Iterator[int]:
         ordered = self._ordered(ranked, found, PHRASE_WORK)[:PHRASE_WORK]

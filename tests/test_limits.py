@@ -402,3 +402,18 @@ def test_refusals_name_neither_key_nor_text(memory: Memory) -> None:
     memory.ingest(CANARY, CANARY, origin=USER)
     refused(memory, SourceKindMismatch, lambda: memory.record(CANARY, CANARY, origin=USER))
     refused(memory, SourceNotFound, lambda: memory.retire_source(f"not {CANARY}"))
+
+
+@pytest.mark.parametrize("number", [1e16, -1e23, 1e308])
+def test_metadata_refuses_floats_that_come_back_as_integers(number: float) -> None:
+    with pytest.raises(InvalidMetadata):
+        Memory(Scope("acme")).ingest("doc", "text", origin=USER, metadata={"n": [number]})
+
+
+@pytest.mark.parametrize("number", [0.1, 5.0, 1e15, 1.5e-300, 123456.789])
+def test_metadata_gives_floats_back_as_they_were(number: float) -> None:
+    memory = Memory(Scope("acme"))
+    memory.ingest("doc", "text", origin=USER, metadata={"n": number})
+    found = memory.sources()[0].metadata["n"]
+    assert (found, type(found)) == (number, float)
+    assert len(memory.search("text", metadata={"n": number})) == 1

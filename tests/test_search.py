@@ -601,3 +601,32 @@ def comparable(hit: Hit) -> tuple[Any, ...]:
         *(chunk.scope, chunk.source_key, chunk.ordinal, chunk.text, chunk.recorded_at),
         *(hit.score, repr(hit.explain), chunk.retired_at, [view.text for view in hit.neighbours]),
     )
+
+
+def test_ties_are_told_apart_where_they_stand_now(memory: Memory) -> None:
+    turned = [f"zebra {number}\n" for number in range(20)]
+    memory.ingest("doc", "".join(turned), origin=USER, chunker=lines)
+    kept = memory.ingest("doc", "".join(reversed(turned)), origin=USER, chunker=lines)
+    assert (len(kept.kept), kept.added) == (20, [])
+    hits = memory.search("zebra", limit=3)
+    assert len({hit.score for hit in hits}) == 1
+    assert [hit.chunk.ordinal for hit in hits] == [0, 1, 2]
+
+
+def test_what_verifying_phrases_may_cost_is_bounded(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        memory.ingest(f"doc-{number}", f"one two three {number}", origin=USER)
+    assert len(memory.search("", phrases=["one two"])) == 5
+    characters_of_two_texts, words = 2 * len("one two three 0"), 2
+    monkeypatch.setattr("prism_graph.search.PHRASE_EFFORT", characters_of_two_texts * words)
+    assert len(memory.search("", phrases=["one two"])) == 2
+
+
+@pytest.mark.parametrize("wanted", [1, {"b": 1}, [1], [{"b": 1}]])
+def test_metadata_tells_true_from_one_at_any_depth(memory: Memory, wanted: Any) -> None:
+    true = json.loads(json.dumps(wanted).replace("1", "true"))
+    memory.ingest("doc", "a zebra", origin=USER, metadata={"m": true})
+    assert len(memory.search("zebra", metadata={"m": [true]})) == 1
+    assert memory.search("zebra", metadata={"m": [wanted]}) == []

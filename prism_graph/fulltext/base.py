@@ -33,8 +33,17 @@ SOURCE_MASK: Final = (1 << (63 - SOURCE_SHIFT)) - 1
 Numbers = NDArray[np.int64]
 
 
+class Among(Func):
+    """A column, an operator, and one parameter that holds all members."""
+
+    template = "%(expressions)s"
+    output_field = models.BooleanField()
+
+
 LIVE: Final = "retired_at IS NULL"
 LIVE_AT: Final = "recorded_at <= %s AND (retired_at IS NULL OR retired_at > %s)"
+SINCE: Final = "coalesce(occurred_at, recorded_at) >= %s"
+UNTIL: Final = "coalesce(occurred_at, recorded_at) < %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +116,30 @@ class FullText(ABC):
     def reading(self) -> AbstractContextManager[None]:
         """Keep the planner on the index while the block runs."""
 
-    def directory(self, scopes: Sequence[Scope], known_at: datetime | None = None) -> list[Level]:
-        """Return what is live in each scope, now or at an instant, in one statement on one index."""
-        when = LIVE if known_at is None else LIVE_AT
-        at = self.connection.ops.adapt_datetimefield_value(known_at)
+    def directory(
+        self,
+        scopes: Sequence[Scope],
+        known_at: datetime | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[Level]:
+        """Return what is live in each scope, now or at an instant, in one statement on one index.
+
+        `since` and `until` keep what occurred, or else was recorded, in [since, until).
+        """
+        bounds = [
+            (LIVE, []) if known_at is None else (LIVE_AT, [known_at, known_at]),
+            *([(SINCE, [since])] if since is not None else []),
+            *([(UNTIL, [until])] if until is not None else []),
+        ]
+        adapt = self.connection.ops.adapt_datetimefield_value
+        times = [adapt(instant) for _, instants in bounds for instant in instants]
+        level = self.level_sql.format(when=" AND ".join(condition for condition, _ in bounds))
         parameters: list[Any] = []
         for depth, scope in enumerate(scopes):
-            parameters += [depth, *map(str, scope.parts), *([] if known_at is None else [at, at])]
+            parameters += [depth, *map(str, scope.parts), *times]
         with self.connection.cursor() as cursor:
-            statement = self.level_sql.format(when=when)
-            cursor.execute(" UNION ALL ".join([statement] * len(scopes)), parameters)
+            cursor.execute(" UNION ALL ".join([level] * len(scopes)), parameters)
             return [
                 Level(depth, self.numbers(numbers), self.numbers(packed))
                 for depth, numbers, packed in cursor.fetchall()

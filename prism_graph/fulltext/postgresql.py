@@ -23,6 +23,7 @@ from prism_graph.fulltext.base import (
     SOURCE_SHIFT,
     TEXT,
     TRUST_SHIFT,
+    Among,
     FullText,
     Numbers,
 )
@@ -74,14 +75,6 @@ POSTINGS: Final = (
 )
 # Without statistics the planner takes a scan of every text for cheap, and compiles it as well.
 PLANNER: Final = "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
-
-
-class Among(Func):
-    """`column = ANY(array)`."""
-
-    template = "%(expressions)s"
-    arg_joiner = " = ANY"
-    output_field = models.BooleanField()
 
 
 class PostgreSQLFullText(FullText):
@@ -168,7 +161,7 @@ class PostgreSQLFullText(FullText):
 
     def among(self, column: str, numbers: Iterable[int]) -> Func:
         """Bind the numbers as one array, which an index can be asked for."""
-        return Among(column, RawSQL(ARRAY, [list(numbers)]))  # noqa: S611
+        return Among(column, RawSQL(ARRAY, [list(numbers)]), arg_joiner=" = ANY")  # noqa: S611
 
     @contextmanager
     def reading(self) -> Iterator[None]:

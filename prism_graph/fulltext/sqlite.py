@@ -25,6 +25,7 @@ from prism_graph.fulltext.base import (
     SOURCE_SHIFT,
     TEXT,
     TRUST_SHIFT,
+    Among,
     FullText,
     Numbers,
 )
@@ -74,14 +75,6 @@ LEVEL: Final = (
 )
 MEMBERS: Final = "SELECT value FROM json_each(%s)"
 POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
-
-
-class Among(Func):
-    """`column IN (members)`."""
-
-    template = "%(expressions)s"
-    arg_joiner = " IN "
-    output_field = models.BooleanField()
 
 
 class SQLiteFullText(FullText):
@@ -209,7 +202,7 @@ class SQLiteFullText(FullText):
 
     def among(self, column: str, numbers: Iterable[int]) -> Func:
         """Spell the numbers as one JSON array."""
-        return Among(column, RawSQL(MEMBERS, [json.dumps(list(numbers))]))  # noqa: S611
+        return Among(column, RawSQL(MEMBERS, [json.dumps(list(numbers))]), arg_joiner=" IN ")  # noqa: S611
 
     def reading(self) -> AbstractContextManager[None]:
         """Do nothing: SQLite's planner keeps to the indexes."""

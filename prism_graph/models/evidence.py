@@ -16,6 +16,7 @@ from prism_graph.constraints import CompositeForeignKey
 from prism_graph.doors import scope_of
 from prism_graph.errors import DerivedTextRemains
 from prism_graph.indexing import ANALYSER, Indexed, indexed
+from prism_graph.limits import MAX_KEY
 from prism_graph.managers import ScopedQuerySet
 from prism_graph.models.base import (
     ScopedModel,
@@ -24,10 +25,9 @@ from prism_graph.models.base import (
     TrustField,
     scope_check,
 )
-from prism_graph.scope import COLUMNS, TOKEN_LENGTH
+from prism_graph.scope import COLUMNS, MAX_PART_CHARACTERS, TOKEN_LENGTH
+from prism_graph.trust import MAX_WRITER_CHARACTERS
 
-MAX_KEY: Final = 512
-MAX_WRITER: Final = 255
 DIGEST_LENGTH: Final = 32
 LOOK: Final = "look whether text was derived from what is to be deleted"
 
@@ -62,7 +62,7 @@ class Source(ScopedModel):
     uri = models.TextField(blank=True, default="")
     title = models.TextField(blank=True, default="")
     trust = TrustField(null=True)
-    writer = models.CharField(max_length=MAX_WRITER, blank=True, default="")
+    writer = models.CharField(max_length=MAX_WRITER_CHARACTERS, blank=True, default="")
     metadata = models.JSONField(default=dict)
     recorded_at = models.DateTimeField()
     retired_at = models.DateTimeField(null=True)
@@ -104,7 +104,7 @@ class Chunk(ScopedModel):
     kind = models.SmallIntegerField(choices=ChunkKind.choices, default=ChunkKind.PASSAGE)
     trust = TrustField()
     origin_trust = TrustField()
-    writer = models.CharField(max_length=MAX_WRITER, blank=True, default="")
+    writer = models.CharField(max_length=MAX_WRITER_CHARACTERS, blank=True, default="")
     length = models.IntegerField(default=0)
     digest = models.CharField(max_length=DIGEST_LENGTH)
     turn_digest = models.CharField(max_length=DIGEST_LENGTH, blank=True, default="")
@@ -170,7 +170,8 @@ class Chunk(ScopedModel):
 class ChunkText(ScopedRow):
     """A passage's words: the verbatim text, what else it is found by, and its analysed terms.
 
-    `terms_of` is the MD5 of the text that was analysed: text changed by raw SQL leaves the index.
+    `terms_of` is the MD5 of the heading, speaker and text that were analysed: a row that raw SQL changes
+    leaves the index.
     """
 
     written_once = ("token", "text", "turn_id")
@@ -235,9 +236,9 @@ class Derivation(ScopedModel):
     written_once = ("number", "cited_owner", "cited_agent", "cited_thread", "cited_number")
 
     number = models.BigIntegerField()
-    cited_owner = models.CharField(max_length=191, blank=True, default="")
-    cited_agent = models.CharField(max_length=191, blank=True, default="")
-    cited_thread = models.CharField(max_length=191, blank=True, default="")
+    cited_owner = models.CharField(max_length=MAX_PART_CHARACTERS, blank=True, default="")
+    cited_agent = models.CharField(max_length=MAX_PART_CHARACTERS, blank=True, default="")
+    cited_thread = models.CharField(max_length=MAX_PART_CHARACTERS, blank=True, default="")
     cited_number = models.BigIntegerField()
 
     @classmethod
