@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prism_graph.errors import PrismGraphError
+from prism_graph.policy import FactStatus
 from prism_graph.scope import Scope
 from prism_graph.trust import Origin, Trust
 
 if TYPE_CHECKING:
     from prism_graph.memory import Memory
 
-__all__ = ["Memory", "Origin", "PrismGraphError", "Scope", "Trust"]
+__all__ = ["FactStatus", "Memory", "Origin", "PrismGraphError", "Scope", "Trust"]
 __version__ = "0.1.0"
 
 

@@ -48,6 +48,18 @@ def _chunker(value: Any) -> str | None:
     return "must make something with a split(text) method"
 
 
+def _policy(value: Any) -> str | None:
+    if complaint := _importable(value):
+        return complaint
+    try:
+        policy = resolve(value)()
+    except Exception as error:
+        return f"must make a policy when called without arguments: {error}"
+    if callable(getattr(policy, "judge", None)):
+        return None
+    return "must make something with a judge(cited) method"
+
+
 def _optional(check: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
     return lambda value: None if value is None else check(value)
 
@@ -59,6 +71,9 @@ class Config:
     MAX_TEXT: int = field(default=10 * 1024 * 1024, metadata={"check": _positive})
     CHUNKER: str | Callable[[], Any] = field(
         default="prism_graph.chunking.MarkdownChunker", metadata={"check": _chunker}
+    )
+    ACCEPTANCE_POLICY: str | Callable[[], Any] = field(
+        default="prism_graph.policy.AcceptancePolicy", metadata={"check": _policy}
     )
     OWNER_ID: str | Callable[[Any], str] | None = field(
         default=None, metadata={"check": _optional(_importable)}
@@ -109,6 +124,11 @@ def resolve(value: Any) -> Any:
 def default_chunker() -> Any:
     """Return a new chunker of the class or factory that CHUNKER names."""
     return resolve(config().CHUNKER)()
+
+
+def acceptance_policy() -> Any:
+    """Return a new policy of the class or factory that ACCEPTANCE_POLICY names."""
+    return resolve(config().ACCEPTANCE_POLICY)()
 
 
 def owner_id(instance: Any) -> str:

@@ -1,70 +1,109 @@
-"""Erasing sources and turns, with all that was derived from them at whatever level below."""
+"""Erasing what memory holds, with everything that rests on it at whatever level below."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
+from django.apps import apps
 from django.db import connections
 
-from prism_graph import limits
+from prism_graph import clock, limits, receipts
+from prism_graph.errors import InvalidInput
 from prism_graph.fulltext import engine
-from prism_graph.models import Chunk, Derivation, Source
+from prism_graph.losses import forget, lose
+from prism_graph.models import (
+    Chunk,
+    Citation,
+    Derivation,
+    Fact,
+    FactVersion,
+    Receipt,
+    ScopeClock,
+    Source,
+)
+from prism_graph.models.base import ScopedRow
+from prism_graph.models.citing import cited_at
+from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
-from prism_graph.signals import announce, source_erased
+from prism_graph.signals import announce, fact_erased, memory_erased, source_erased
 from prism_graph.transactions import stamp, write_block
 from prism_graph.writing import digest
 
-WHY: Final = "erase what was derived from erased text, in the scopes below"
+WHY: Final = "erase what rests on erased text, in the scopes below"
+BELOW: Final = "erase every scope below one that is erased"
+NOTHING: Final = ErasureReport(source_found=False)
+EMPTY: Final = ErasureReport(source_found=True)
+
+# What an erasure of everything counts, by table.
+COUNTED: Final[dict[Any, str]] = {
+    Chunk: "chunks",
+    Citation: "evidence_links",
+    FactVersion: "facts_erased",
+}
 
 Doomed = dict[Scope, list[int]]
 
 
-def erase(scope: Scope, using: str, key: str) -> ErasureReport:
-    """Erase a source and everything derived from it. See Memory.erase."""
+def erase(scope: Scope, using: str, key: str, order: Order) -> ErasureReport:
+    """Erase a source and everything that rests on it. See Memory.erase."""
     key = limits.check_key(key)
     with write_block(using):
-        source = _locked_source(scope, using, key)
+        source, at = _locked_source(scope, using, key)
         if source is None:
-            return ErasureReport(source_found=False)
+            return NOTHING
         chunks = Chunk.objects.db_manager(using).at(scope).filter(source_number=source.number)
-        erased = _erase(scope, using, chunks)
-        if not erased:
+        here, below = _erase(scope, using, chunks, at)
+        if not here.chunks:
             # What has chunks goes with the last of them; this one had none.
             source.delete(using=using)
             announce(source_erased, Source, scope, using, source=source.id)
-        return ErasureReport(source_found=True, chunks=erased)
+        receipts.write(scope, using, at, order, "erase", key, here=here, below=below)
+        return here
 
 
-def erase_turn(scope: Scope, using: str, conversation: str, turn_id: str) -> ErasureReport:
-    """Erase one turn and everything derived from it. See Memory.erase_turn."""
+def erase_turn(
+    scope: Scope, using: str, conversation: str, turn_id: str, order: Order
+) -> ErasureReport:
+    """Erase one turn and everything that rests on it. See Memory.erase_turn."""
     conversation = limits.check_key(conversation, "conversation")
     turn_id = limits.check_key(turn_id, "turn_id")
     with write_block(using):
-        source = _locked_source(scope, using, conversation)
+        source, at = _locked_source(scope, using, conversation)
         if source is None:
-            return ErasureReport(source_found=False)
+            return NOTHING
         chunks = (
             Chunk.objects.db_manager(using)
             .at(scope)
             .filter(source_number=source.number, turn_digest=digest(turn_id))
         )
-        return ErasureReport(source_found=True, chunks=_erase(scope, using, chunks))
+        here, below = _erase(scope, using, chunks, at)
+        if here.chunks:
+            names = ("erase_turn", conversation, turn_id)
+            receipts.write(scope, using, at, order, *names, here=here, below=below)
+        return here
 
 
-def _locked_source(scope: Scope, using: str, key: str) -> Source | None:
-    """Return the source of a key with its scope locked; look first, for the lock is a row too."""
+def _locked_source(scope: Scope, using: str, key: str) -> tuple[Source | None, datetime]:
+    """Return the source of a key and an instant, with the scope locked.
+
+    Look first: the lock is a row too, and erasing nothing writes none.
+    """
     rows = Source.objects.db_manager(using).at(scope).filter(key_digest=digest(key), key=key)
     if not rows.exists():
-        return None
-    stamp(scope, using)
-    return rows.first()
+        return None, clock.EPOCH
+    at = stamp(scope, using)
+    return rows.first(), at
 
 
-def _erase(scope: Scope, using: str, chunks: Any) -> int:
-    """Delete the chunks and their descendants; return how many of them stood in this scope."""
+def _erase(
+    scope: Scope, using: str, chunks: Any, at: datetime
+) -> tuple[ErasureReport, ErasureReport]:
+    """Delete the chunks and what rests on them; return what that did in this scope, and below it."""
     # Locked before anyone looks for descendants: a writer who cites one of these either has
     # committed, and is found, or waits, and then finds nothing to cite.
     doomed: Doomed = {scope: _locked(chunks)}
@@ -72,9 +111,16 @@ def _erase(scope: Scope, using: str, chunks: Any) -> int:
     while found := _derived(using, found, doomed):
         for where, numbers in found.items():
             doomed.setdefault(where, []).extend(numbers)
+    lost = lose(using, doomed, {scope: at})
     for where, numbers in doomed.items():
         _delete(using, where, numbers)
-    return len(doomed[scope])
+    reports = [
+        replace(lost.get(where, EMPTY), chunks=len(doomed.get(where, ())))
+        for where in {**doomed, **lost}
+        if where != scope
+    ]
+    here = replace(lost.get(scope, EMPTY), chunks=len(doomed[scope]))
+    return here, sum(reports, EMPTY)
 
 
 def _locked(rows: Any) -> list[int]:
@@ -87,11 +133,7 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
     links = Derivation.objects.db_manager(using).system(WHY)
     among = engine(connections[using]).among
     for parent, numbers in parents.items():
-        _, owner, agent, thread = parent.parts
-        cited = links.filter(
-            tenant=parent.tenant, cited_owner=owner, cited_agent=agent, cited_thread=thread
-        )
-        rows = cited.filter(among("cited_number", numbers))
+        rows = links.filter(among("cited_number", numbers), **cited_at(parent))
         for *parts, number in rows.values_list(*COLUMNS, "number"):
             found[Scope.from_columns(*parts)].add(number)
     fresh = {where: numbers.difference(known.get(where, ())) for where, numbers in found.items()}
@@ -120,3 +162,82 @@ def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     for source in sources.filter(among("number", touched)).values_list("id", flat=True):
         announce(source_erased, Source, scope, using, source=source)
     sources.filter(among("number", empty))._raw_delete(using)
+
+
+def erase_fact(
+    scope: Scope, using: str, key: str, version: int | None, order: Order
+) -> ErasureReport:
+    """Erase a fact, or one version of it. See Memory.erase_fact."""
+    key, version = limits.check_key(key), limits.check_version(version, "version")
+    facts = Fact.objects.db_manager(using).at(scope).filter(key_digest=digest(key), key=key)
+    with write_block(using):
+        versions = FactVersion.objects.db_manager(using).at(scope)
+        if version is not None:
+            versions = versions.filter(number=version)
+        if not versions.filter(fact_number__in=facts.values("number")).exists():
+            return NOTHING
+        at = stamp(scope, using)
+        fact = facts.first()
+        doomed = list(versions.filter(fact_number=fact.number)) if fact else []
+        if fact is None or not doomed:
+            return NOTHING
+        numbers = [each.number for each in doomed]
+        links = Citation.objects.db_manager(using).at(scope).filter(fact_number=fact.number)
+        here = ErasureReport(
+            source_found=True,
+            evidence_links=links.filter(version__in=numbers).count(),
+            facts_erased=len(doomed),
+        )
+        forget(using, scope, [each.id for each in doomed], [fact.number])
+        for each in doomed:
+            announce(fact_erased, FactVersion, scope, using, fact=fact.id, version=each.id)
+        names = (key,) if version is None else (key, str(version))
+        receipts.write(scope, using, at, order, "erase_fact", *names, here=here, below=EMPTY)
+        return here
+
+
+def erase_everything(
+    scope: Scope, using: str, include_owners: object, order: Order
+) -> ErasureReport:
+    """Erase a scope and every scope below it. See Memory.erase_everything."""
+    if not scope.owner and include_owners is not True:
+        raise InvalidInput(
+            "This erases every owner of the tenant: pass include_owners=True if that is meant."
+        )
+    subtree = {name: part for name, part in scope.columns.items() if part}
+    with write_block(using):
+        if not any(_rows(using, model, subtree).exists() for model in _tables()):
+            return NOTHING
+        at = stamp(scope, using)
+        # Whoever is writing below, or citing a chunk of these, has committed and is seen, or waits.
+        _lock(_rows(using, ScopeClock, subtree))
+        _lock(_rows(using, Chunk, subtree))
+        here, below = EMPTY, EMPTY
+        for model in _tables():
+            own = model.objects.db_manager(using).at(scope)._raw_delete(using)
+            others = _rows(using, model, subtree)._raw_delete(using)
+            if model in COUNTED:
+                here += replace(EMPTY, **{COUNTED[model]: own})
+                below += replace(EMPTY, **{COUNTED[model]: others})
+        announce(memory_erased, Source, scope, using)
+        names = ("erase_everything",)
+        receipts.write(scope, using, at, order, *names, here=here, below=below)
+        return replace(here, chunks=here.chunks + below.chunks)
+
+
+def _tables() -> Iterator[Any]:
+    """Yield every table of ours but the receipts; those that refer to others come before them."""
+    for model in reversed(list(apps.get_app_config("prism_graph").get_models())):
+        if issubclass(model, ScopedRow) and model is not Receipt:
+            yield model
+
+
+def _rows(using: str, model: Any, subtree: dict[str, str]) -> Any:
+    return model.objects.db_manager(using).system(BELOW).filter(**subtree)
+
+
+def _lock(rows: Any) -> None:
+    """Lock rows without keeping them, where the database has such locks."""
+    if connections[rows.db].features.has_select_for_update:
+        for _ in rows.select_for_update().order_by("pk").values_list("pk").iterator():
+            pass

@@ -74,4 +74,20 @@ class WriteConflict(PrismGraphError):
 
 
 class DerivedTextRemains(PrismGraphError):
-    """Other text was derived from these rows: Memory.erase takes it along, a queryset does not."""
+    """Text or facts rest on these rows: Memory.erase takes them along, a queryset does not."""
+
+
+class FactNotFound(PrismGraphError, LookupError):
+    """No fact with this key and version exists at this scope, or none that this applies to."""
+
+
+class FactConflict(PrismGraphError):
+    """Another accepted version holds then: call supersede, or name the version that you mean."""
+
+
+class SupersedeRefused(PrismGraphError):
+    """This evidence cannot take an accepted version's place: assert it, and let a person accept it."""
+
+
+class AmbiguousFact(PrismGraphError):
+    """Several versions are open: name one with version=."""

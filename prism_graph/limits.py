@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
+from prism_graph import clock
 from prism_graph.codepoints import is_storable
 from prism_graph.errors import (
     InvalidChunking,
@@ -21,10 +23,12 @@ from prism_graph.trust import Origin
 KB: Final = 1024
 MAX_KEY: Final = 512
 MAX_LABEL: Final = 2 * KB
+MAX_VALUE: Final = 8 * KB
 MAX_METADATA: Final = 16 * KB
 MAX_DEPTH: Final = 4
 MAX_CITATIONS: Final = 50
 MAX_IDS: Final = 100
+MAX_VERSION: Final = 2**31
 
 
 def check_key(key: object, what: str = "key") -> str:
@@ -54,6 +58,25 @@ def _exact(text: object, what: str) -> str:
         raise InvalidInput(f"The {what} must be text, not {type(text).__name__}.")
     # The characters of a subclass, whatever its own methods say of them.
     return str.__str__(text)
+
+
+def check_instant(value: datetime | str | None, argument: str) -> datetime | None:
+    """Return an instant in UTC, None for None. Raises InvalidInput, which names the argument."""
+    if value is None:
+        return None
+    try:
+        return clock.parse(value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{argument}: {error}") from None
+
+
+def check_version(number: object, argument: str) -> int | None:
+    """Return a version's number, None for None."""
+    if number is None:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < MAX_VERSION:
+        raise InvalidInput(f"{argument} must be a version's number, from 1.")
+    return int(number)
 
 
 def check_origin(origin: object) -> Origin:

@@ -33,12 +33,20 @@ class Lineage:
         return least(own, (trust for _, _, trust in self.cited))
 
 
-def trace(scope: Scope, using: str, derived_from: Iterable[Any]) -> Lineage:
-    """Return the lineage that ids, chunks or hits name; retired ones count.
+def trace(
+    scope: Scope,
+    using: str,
+    cited: Iterable[Any],
+    *,
+    argument: str = "derived_from",
+    live: bool = False,
+) -> Lineage:
+    """Return the lineage that ids, chunks or hits name; with `live`, none of them may be retired.
 
-    Raises InvalidEvidence when any of them is not visible from the scope, LimitExceeded above 50.
+    Raises InvalidEvidence when any of them is not visible from the scope, LimitExceeded above 50. Messages
+    name the argument.
     """
-    ids = check_ids(derived_from, MAX_CITATIONS, "citations")
+    ids = check_ids(cited, MAX_CITATIONS, f"chunks in {argument}")
     if not ids:
         return Lineage()
     rows = (
@@ -47,7 +55,12 @@ def trace(scope: Scope, using: str, derived_from: Iterable[Any]) -> Lineage:
         .filter(id__in=askable(ids))
         .order_by("number")
     )
-    cited = tuple((scope_of(row), row.number, row.trust) for row in rows)
-    if len(cited) != len(ids):
-        raise InvalidEvidence("Every chunk in derived_from must be visible from this scope.")
-    return Lineage(cited)
+    if live:
+        rows = rows.filter(retired_at=None)
+    found = tuple((scope_of(row), row.number, row.trust) for row in rows)
+    if len(found) != len(ids):
+        current = " and not retired" if live else ""
+        raise InvalidEvidence(
+            f"Every chunk in {argument} must be visible from this scope{current}."
+        )
+    return Lineage(found)

@@ -10,10 +10,18 @@ from asgiref.sync import sync_to_async
 from django.db import router
 from django.views.decorators.debug import sensitive_variables
 
-from prism_graph import erase, ingest, reading, search
+from prism_graph import erase, facts, ingest, reading, search
 from prism_graph.errors import InvalidScope
 from prism_graph.models import Chunk
-from prism_graph.records import ChunkView, ErasureReport, Hit, IngestReport, SourceView
+from prism_graph.receipts import Order
+from prism_graph.records import (
+    ChunkView,
+    ErasureReport,
+    FactView,
+    Hit,
+    IngestReport,
+    SourceView,
+)
 from prism_graph.scope import Scope
 from prism_graph.trust import Origin, Trust
 
@@ -165,16 +173,201 @@ class Memory:
         """
         return ingest.retire_source(self._scope, self._using, key)
 
-    def erase(self, key: str) -> ErasureReport:
-        """Erase a source of exactly this scope and everything derived from it, for good.
+    # facts
 
-        Counts are of this scope. Erasing what is not there gives zeros and writes nothing.
+    @sensitive_variables()
+    def assert_fact(
+        self,
+        key: str,
+        *,
+        subject: str,
+        predicate: str,
+        value: str,
+        evidence: Iterable[Any],
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+    ) -> FactView:
+        """State a fact under the app's own key, resting on 1 to 50 chunks named by id, chunk or hit.
+
+        It holds in [valid_from, valid_to): from now by default, without an end by default. The policy makes
+        it accepted, a belief or a proposal by the trust of what it cites. `key`, `subject` and `predicate`
+        have 1 to 512 characters, `value` up to 8 KB. Raises FactConflict when it is accepted and an accepted
+        version holds at any instant of it; InvalidEvidence when a chunk is not visible, or retired;
+        InvalidInput and its kinds; WriteConflict.
         """
-        return erase.erase(self._scope, self._using, key)
+        claim = facts.Claim.checked(subject, predicate, value, valid_from, valid_to)
+        return facts.assert_fact(self._scope, self._using, key, claim, evidence)
 
-    def erase_turn(self, conversation: str, turn_id: str) -> ErasureReport:
-        """Erase one turn of a conversation and everything derived from it, for good."""
-        return erase.erase_turn(self._scope, self._using, conversation, turn_id)
+    @sensitive_variables()
+    def supersede(
+        self,
+        key: str,
+        *,
+        subject: str,
+        predicate: str,
+        value: str,
+        evidence: Iterable[Any],
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+        expected: int | None = None,
+        actor: str = "",
+        reason: str = "",
+    ) -> FactView:
+        """State what a fact of exactly this scope has become, as one more version.
+
+        A start in the past fills history up to the next version's. `expected` is the number of the newest
+        accepted version that the caller knows of. Raises FactNotFound; FactConflict when another came
+        between; SupersedeRefused when a version is accepted and the policy does not accept this one; else
+        as `assert_fact` does.
+        """
+        claim = facts.Claim.checked(subject, predicate, value, valid_from, valid_to)
+        return facts.supersede(
+            self._scope,
+            self._using,
+            key,
+            claim,
+            evidence,
+            expected=expected,
+            actor=actor,
+            reason=reason,
+        )
+
+    @sensitive_variables()
+    def retract(
+        self, key: str, *, version: int | None = None, actor: str = "", reason: str = ""
+    ) -> FactView:
+        """Take a version back because it was wrong; the one before it holds again up to the next.
+
+        Without `version`: the one in force now, else the only one that is open. Raises FactNotFound,
+        AmbiguousFact.
+        """
+        return facts.retract(
+            self._scope, self._using, key, version=version, actor=actor, reason=reason
+        )
+
+    @sensitive_variables()
+    def accept(
+        self,
+        key: str,
+        *,
+        version: int | None = None,
+        over: int | None = None,
+        actor: str = "",
+        reason: str = "",
+    ) -> FactView:
+        """Accept a belief or proposal, on the project's own authority. It keeps its own start.
+
+        Without `version`: the only one that waits. `over` names the version in force when that is not the
+        one contested. Raises FactNotFound, AmbiguousFact, FactConflict, and InvalidEvidence when some of its
+        evidence was retired or erased since.
+        """
+        return facts.accept(
+            self._scope, self._using, key, version=version, over=over, actor=actor, reason=reason
+        )
+
+    @sensitive_variables()
+    def reject(
+        self, key: str, *, version: int | None = None, actor: str = "", reason: str = ""
+    ) -> FactView:
+        """Turn down a belief or proposal. Without `version`: the only one that waits.
+
+        Raises FactNotFound, AmbiguousFact.
+        """
+        return facts.reject(
+            self._scope, self._using, key, version=version, actor=actor, reason=reason
+        )
+
+    def facts(
+        self,
+        subject: str | None = None,
+        *,
+        predicate: str | None = None,
+        at: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        unaccepted: bool = False,
+    ) -> list[FactView]:
+        """Return what is in force here and above, nearest scope first, then by key.
+
+        `at` is when it was true: `known_at` by default, else now. `known_at` is what memory held then: now by
+        default. `unaccepted` adds beliefs and proposals; look at `status` before you rely on one.
+        """
+        return facts.facts(
+            self._scope,
+            self._using,
+            subject,
+            predicate=predicate,
+            at=at,
+            known_at=known_at,
+            unaccepted=unaccepted,
+        )
+
+    def fact(
+        self,
+        key: str,
+        *,
+        at: datetime | str | None = None,
+        known_at: datetime | str | None = None,
+        unaccepted: bool = False,
+    ) -> FactView:
+        """Return the version of a key that is in force, of the nearest scope that has one.
+
+        With `unaccepted`, where none is in force, the newest belief or proposal. Raises FactNotFound.
+        """
+        return facts.fact(
+            self._scope, self._using, key, at=at, known_at=known_at, unaccepted=unaccepted
+        )
+
+    def timeline(
+        self,
+        subject: str,
+        *,
+        predicate: str | None = None,
+        known_at: datetime | str | None = None,
+    ) -> list[FactView]:
+        """Return every version about a subject, whatever its status, in order of its start."""
+        return facts.timeline(
+            self._scope, self._using, subject, predicate=predicate, known_at=known_at
+        )
+
+    # erasure
+
+    @sensitive_variables()
+    def erase(self, key: str, *, actor: str = "", reason: str = "") -> ErasureReport:
+        """Erase a source of exactly this scope and everything that rests on it, for good.
+
+        Text derived from it goes, at whatever level below. A fact loses what it cited: with no evidence left
+        it goes, else it is judged again and keeps the lower status. Counts are of this scope. A receipt
+        without content stays. Erasing what is not there gives zeros and writes nothing.
+        """
+        return erase.erase(self._scope, self._using, key, Order.by(actor, reason))
+
+    @sensitive_variables()
+    def erase_turn(
+        self, conversation: str, turn_id: str, *, actor: str = "", reason: str = ""
+    ) -> ErasureReport:
+        """Erase one turn of a conversation and everything that rests on it, as `erase` does."""
+        order = Order.by(actor, reason)
+        return erase.erase_turn(self._scope, self._using, conversation, turn_id, order)
+
+    @sensitive_variables()
+    def erase_fact(
+        self, key: str, version: int | None = None, *, actor: str = "", reason: str = ""
+    ) -> ErasureReport:
+        """Erase a fact of exactly this scope, or one version of it, for good; its evidence stays."""
+        order = Order.by(actor, reason)
+        return erase.erase_fact(self._scope, self._using, key, version, order)
+
+    @sensitive_variables()
+    def erase_everything(
+        self, *, include_owners: bool = False, actor: str = "", reason: str = ""
+    ) -> ErasureReport:
+        """Erase all that memory holds of this scope and of every scope below it, for good.
+
+        Of a tenant only with `include_owners=True`, else it raises InvalidInput. Chunks are counted over all
+        of these scopes, facts in this one. Receipts stay.
+        """
+        order = Order.by(actor, reason)
+        return erase.erase_everything(self._scope, self._using, include_owners, order)
 
     # sync_to_async runs each in Django's database thread, so the event loop goes on meanwhile.
     aingest = sync_to_async(ingest)
@@ -183,5 +376,15 @@ class Memory:
     aget = sync_to_async(get)
     asources = sync_to_async(sources)
     aretire_source = sync_to_async(retire_source)
+    aassert_fact = sync_to_async(assert_fact)
+    asupersede = sync_to_async(supersede)
+    aretract = sync_to_async(retract)
+    aaccept = sync_to_async(accept)
+    areject = sync_to_async(reject)
+    afacts = sync_to_async(facts)
+    afact = sync_to_async(fact)
+    atimeline = sync_to_async(timeline)
     aerase = sync_to_async(erase)
     aerase_turn = sync_to_async(erase_turn)
+    aerase_fact = sync_to_async(erase_fact)
+    aerase_everything = sync_to_async(erase_everything)

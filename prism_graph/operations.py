@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from django.db.migrations.operations.base import Operation
 
 from prism_graph.fulltext import engine
+
+NO_STATISTICS: Final = "ALTER TABLE {} ALTER COLUMN {} SET STATISTICS {}"
 
 
 class InstallFullText(Operation):
@@ -35,3 +38,42 @@ class InstallFullText(Operation):
     def describe(self) -> str:
         """Return the line that `migrate` prints."""
         return "Install the full-text index"
+
+
+class NoStatistics(Operation):
+    """Keep what columns hold out of the planner's statistics, which any role with the table may read.
+
+    On PostgreSQL only; SQLite's statistics hold numbers of rows. `columns` lists them by table.
+    """
+
+    reduces_to_sql = True
+    reversible = True
+
+    def __init__(self, columns: Mapping[str, Sequence[str]]) -> None:
+        self.columns = columns
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Leave the models as they are."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        """Take no statistics from now on."""
+        self._alter(schema_editor, "0")
+
+    def database_backwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        """Take the default ones again."""
+        self._alter(schema_editor, "-1")
+
+    def _alter(self, schema_editor: Any, target: str) -> None:
+        if schema_editor.connection.vendor != "postgresql":
+            return
+        for table, columns in self.columns.items():
+            for column in map(schema_editor.quote_name, columns):
+                schema_editor.execute(NO_STATISTICS.format(table, column, target), params=None)
+
+    def describe(self) -> str:
+        """Return the line that `migrate` prints."""
+        return f"Keep {', '.join(self.columns)} out of the statistics"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+from prism_graph.policy import FactStatus
 from prism_graph.scope import Scope
 from prism_graph.trust import Trust
 
@@ -82,9 +83,55 @@ class Hit:
     neighbours: tuple[ChunkView, ...] = ()
 
 
+class Cited(NamedTuple):
+    """One chunk that a fact cites: its id and its effective trust."""
+
+    id: str
+    trust: Trust
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """One version of a fact, with the standing that it has, or had when it was asked for.
+
+    An accepted version holds in [valid_from, valid_to): until its stated end or the next version's start;
+    the two are equal where it holds nothing. Any other has its stated interval. Memory held it in
+    [recorded_from, recorded_to): from when it was stated until it was rejected or retracted. `contests` is
+    the version that it would take the place of. `stale`: some of its evidence is retired. `shadowed`: a
+    nearer scope has a version in force under the same key. `policy` names what judged it; it is `""`, and
+    `decided_by` and `reason` are as given, where the project decided.
+    """
+
+    id: str
+    key: str = field(repr=False)
+    version: int
+    scope: Scope
+    status: FactStatus
+    subject: str = field(repr=False)
+    predicate: str = field(repr=False)
+    value: str = field(repr=False)
+    valid_from: datetime
+    valid_to: datetime | None
+    stated_valid_to: datetime | None
+    recorded_from: datetime
+    recorded_to: datetime | None
+    evidence: tuple[Cited, ...]
+    contests: int | None
+    stale: bool
+    shadowed: bool
+    decided_by: str = field(repr=False)
+    decided_at: datetime
+    reason: str = field(repr=False)
+    policy: str
+
+
 @dataclass(frozen=True, slots=True)
 class ErasureReport:
-    """What an erasure removed from this scope, counted in rows."""
+    """What an erasure removed, counted in rows. Facts are counted by version, those of this scope only.
+
+    `evidence_links` are the citations that went. `facts_kept` lost some of their evidence and stay, with
+    the same status or a lower one.
+    """
 
     source_found: bool
     chunks: int = 0
@@ -92,3 +139,14 @@ class ErasureReport:
     evidence_links: int = 0
     facts_erased: int = 0
     facts_kept: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Everything but `source_found`."""
+        names = (each.name for each in fields(self) if each.name != "source_found")
+        return {name: getattr(self, name) for name in names}
+
+    def __add__(self, other: ErasureReport) -> ErasureReport:
+        """Return both counts together."""
+        total = {name: count + other.counts[name] for name, count in self.counts.items()}
+        return ErasureReport(self.source_found or other.source_found, **total)

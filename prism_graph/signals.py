@@ -1,6 +1,6 @@
 """Public signals, sent when the transaction commits. They carry ids and the scope, never text.
 
-Each is sent with `sender` the Source model, `scope`, `using`, and `source`, the source's id.
+Each is sent with `scope` and `using`. Those of sources have `sender` the Source model and `source`, its id.
 """
 
 from __future__ import annotations
@@ -18,6 +18,16 @@ source_ingested = Signal()
 source_retired = Signal()
 # After `erase` and `erase_turn`, for every source that lost chunks, those of scopes below included.
 source_erased = Signal()
+
+# After `erase_everything`; sent with `scope`, whose scopes below are erased as well.
+memory_erased = Signal()
+# Of facts: sent with `sender` the FactVersion model, `fact` and `version`, their ids. `fact_proposed` is
+# sent for what waits for a decision, also when losing evidence made it wait again.
+fact_accepted = Signal()
+fact_proposed = Signal()
+fact_rejected = Signal()
+fact_retracted = Signal()
+fact_erased = Signal()
 
 
 def announce(signal: Signal, sender: Any, scope: Scope, using: str, **ids: Any) -> None:

@@ -10,7 +10,8 @@ from django.db import models
 from django.db.models.query import QuerySet
 
 from prism_graph import Memory, Origin, Scope, Trust
-from prism_graph.models import Derivation
+from prism_graph.models import Receipt, Standing
+from prism_graph.models.citing import Citing
 from prism_graph.scope import COLUMNS
 
 MODELS: Final[list[Any]] = list(apps.get_app_config("prism_graph").get_models())
@@ -41,6 +42,11 @@ def plant(scope: Scope, word: str = SECRET) -> None:
     )
     memory.ingest("summary", f"A {word}, summed up.", origin=DOCUMENT, derived_from=report.added)
     memory.record("chat", f"I like the {word}.", origin=USER, speaker="Ana", turn_id="turn-1")
+    memory.assert_fact(
+        "fact-1", subject="Ana", predicate="likes", value=f"the {word}", evidence=report.added
+    )
+    memory.ingest("gone", "To be forgotten.", origin=DOCUMENT)
+    memory.erase("gone", actor="admin")
 
 
 _GROWN: dict[tuple[Scope, ...], list[tuple[Any, list[Any]]]] = {}
@@ -63,11 +69,19 @@ def row_of(model: Any, scope: Scope) -> Any:
 
 
 def unlink(model: Any, *scopes: Scope) -> None:
-    """Forget what was derived from what, so that rows of this model can be deleted one by one."""
-    if model is not Derivation:
-        for scope in scopes:
-            rows = Derivation.objects.at(scope)
-            rows._raw_delete(rows.db)
+    """Forget what rests on what, so that rows of this model can be deleted one by one."""
+    for citing in Citing.__subclasses__():
+        if model is not citing:
+            for scope in scopes:
+                rows = citing.objects.at(scope)
+                rows._raw_delete(rows.db)
+
+
+def empty_everything() -> None:
+    """Delete every row of every table."""
+    for model in reversed(MODELS):
+        rows = model.objects.system("empty the database for this test")
+        rows._raw_delete(rows.db)
 
 
 def plain_field(model: type[models.Model]) -> str:
@@ -75,7 +89,7 @@ def plain_field(model: type[models.Model]) -> str:
     fixed = {*COLUMNS, *model.written_once, model._meta.pk.name}  # type: ignore[attr-defined]
     names = (field.name for field in model._meta.concrete_fields if field.name not in fixed)
     # A table that is written once has none: this one is refused as well.
-    return next(names, "cited_number")
+    return next(names, "tenant")
 
 
 def columns_of(row: Any) -> dict[str, Any]:
@@ -84,6 +98,6 @@ def columns_of(row: Any) -> dict[str, Any]:
 
 
 def only_if_rows_change(model: Any) -> None:
-    """Skip a test of updates and deletions for a table whose rows only Memory.erase takes away."""
-    if model is Derivation:
+    """Skip a test of updates and deletions for a table whose rows only Memory takes away."""
+    if model in (*Citing.__subclasses__(), Standing, Receipt):
         pytest.skip("written once; deleted by erasure and by the database's cascade only")

@@ -17,6 +17,11 @@ TABLES = (
     "prism_graph_chunktext",
     "prism_graph_derivation",
     "prism_graph_scopeclock",
+    "prism_graph_fact",
+    "prism_graph_factversion",
+    "prism_graph_standing",
+    "prism_graph_citation",
+    "prism_graph_receipt",
 )
 
 

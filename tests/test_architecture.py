@@ -20,14 +20,25 @@ PACKAGE = Path(prism_graph.__file__).parent
 # From the bottom up: a module imports from those before it only. A folder's modules stand together.
 ORDER: Final = (
     # values: plain Python, no ORM, no settings, no I/O
-    *("errors", "codepoints", "scope", "trust", "clock", "records", "limits"),
+    *(
+        "errors",
+        "codepoints",
+        "scope",
+        "trust",
+        "clock",
+        "policy",
+        "intervals",
+        "records",
+        "limits",
+    ),
     *("analysis", "indexing", "ranking", "chunking"),
     "",  # prism_graph/__init__.py: public names
     # storage: rows and engines
     *("conf", "signals", "doors", "managers", "constraints", "models", "fulltext", "operations"),
     "migrations",
     # services
-    *("transactions", "lineage", "writing", "reading", "ingest", "search", "erase", "repair"),
+    *("transactions", "lineage", "writing", "reading", "ingest", "search", "factrows", "facts"),
+    *("losses", "receipts", "erase", "repair"),
     # the façade
     "memory",
     # Django wiring
@@ -44,16 +55,16 @@ UPWARDS: Final = {
 # Modules of the package that may say these words, each a way past the scoped manager.
 ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
-    "cursor": (*ENGINES, "transactions", "writing", "repair", "checks"),
+    "cursor": (*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
     "copy": (*ENGINES, "ranking.segments"),  # there, of an array
     "RawSQL": ENGINES[1:],
     "raw": ("managers",),
     "extra": ("managers",),
     "_base_manager": (),
     "_default_manager": (),
-    "_raw_delete": ("managers", "erase"),
+    "_raw_delete": ("managers", "losses", "erase"),
     "through": ("managers", "models.base"),
-    "system": ("managers", "models.evidence", "erase", "repair"),
+    "system": ("managers", "models.citing", "losses", "erase", "repair"),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),
 }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph import FactStatus, Memory, Origin, Scope, Trust
 from prism_graph.errors import InvalidInput, SourceNotFound
 from prism_graph.records import ErasureReport
 
@@ -17,7 +17,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ACME = Scope("acme")
 USER = Origin(Trust.USER)
-METHODS = "ingest record search get sources retire_source erase erase_turn".split()
+METHODS = (
+    "ingest record search get sources retire_source assert_fact supersede retract accept reject facts "
+    "fact timeline erase erase_turn erase_fact erase_everything"
+).split()
 
 
 def test_every_method_has_an_async_twin() -> None:
@@ -44,6 +47,25 @@ async def test_twins_do_what_the_methods_do() -> None:
     assert await memory.aerase("doc") == ErasureReport(source_found=True, chunks=1)
     assert await memory.aerase_turn("chat", "t") == ErasureReport(source_found=True, chunks=1)
     assert await memory.asearch("penguins") == []
+
+
+async def test_twins_of_facts_do_what_the_methods_do() -> None:
+    memory = Memory(ACME)
+    said = (await memory.aingest("doc", "penguins swim", origin=USER)).added
+    heard = (await memory.aingest("web", "penguins fly", origin=Origin(Trust.TOOL))).added
+    claim = {"subject": "penguins", "predicate": "move"}
+    await memory.aassert_fact("move", **claim, value="swim", evidence=said)
+    await memory.aassert_fact("move", **claim, value="fly", evidence=heard)
+    await memory.areject("move")
+    await memory.asupersede("move", **claim, value="dive", evidence=said)
+    assert (await memory.afact("move")).value == "dive"
+    assert (await memory.aretract("move")).value == "dive"
+    assert [fact.value for fact in await memory.afacts("penguins")] == ["swim"]
+    assert [fact.value for fact in await memory.atimeline("penguins")] == ["swim", "fly", "dive"]
+    await memory.aassert_fact("eat", **claim, value="krill", evidence=heard)
+    assert (await memory.aaccept("eat")).status is FactStatus.ACCEPTED
+    assert (await memory.aerase_fact("eat")).facts_erased == 1
+    assert (await memory.aerase_everything(include_owners=True)).chunks == 2
 
 
 async def test_twins_raise_what_the_methods_raise() -> None:

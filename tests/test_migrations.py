@@ -82,7 +82,8 @@ class TestFullTextOperation:
 
     def test_its_statements_can_be_shown_beforehand(self):
         out = io.StringIO()
-        call_command("sqlmigrate", APP, "0001", stdout=out)
+        for name in ("0001", "0002"):
+            call_command("sqlmigrate", APP, name, stdout=out)
         shown = out.getvalue()
         for model in MODELS:
             assert f'CREATE TABLE "{model._meta.db_table}"' in shown

@@ -29,6 +29,7 @@ from tests.planting import (
     MODELS,
     SECRET,
     columns_of,
+    empty_everything,
     only_if_rows_change,
     plain_field,
     plant_again,
@@ -386,8 +387,7 @@ class TestDjangoAroundIt:
     def test_a_new_test_database_is_serialised_and_one_with_memory_is_not(self):
         with pytest.raises(UnscopedQuery):
             connection.creation.serialize_db_to_string()
-        for model in MODELS:
-            model.objects.system("empty the database for this test").delete()
+        empty_everything()
         text = connection.creation.serialize_db_to_string()
         assert "contenttypes" in text
         assert "prism_graph." not in text

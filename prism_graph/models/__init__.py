@@ -10,14 +10,20 @@ from prism_graph.models.evidence import (
     Source,
     SourceKind,
 )
+from prism_graph.models.facts import Citation, Fact, FactVersion, Receipt, Standing
 
 __all__ = [
     "Chunk",
     "ChunkKind",
     "ChunkText",
+    "Citation",
     "Derivation",
+    "Fact",
+    "FactVersion",
+    "Receipt",
     "ReviewGrant",
     "ScopeClock",
     "Source",
     "SourceKind",
+    "Standing",
 ]

@@ -14,7 +14,6 @@ from django.db.models import Exists, OuterRef, Q
 
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.doors import scope_of
-from prism_graph.errors import DerivedTextRemains
 from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.limits import MAX_KEY
 from prism_graph.managers import ScopedQuerySet
@@ -25,11 +24,18 @@ from prism_graph.models.base import (
     TrustField,
     scope_check,
 )
-from prism_graph.scope import COLUMNS, MAX_PART_CHARACTERS, TOKEN_LENGTH
+from prism_graph.models.citing import (
+    CITED,
+    Citing,
+    cited_index,
+    cited_key,
+    refuse_orphans,
+    upward_check,
+)
+from prism_graph.scope import COLUMNS, TOKEN_LENGTH
 from prism_graph.trust import MAX_WRITER_CHARACTERS
 
 DIGEST_LENGTH: Final = 32
-LOOK: Final = "look whether text was derived from what is to be deleted"
 
 
 class SourceKind(models.TextChoices):
@@ -227,46 +233,24 @@ class ChunkText(ScopedRow):
         ]
 
 
-class Derivation(ScopedModel):
-    """A chunk was derived from another, of the same level or above.
+class Derivation(Citing):
+    """A chunk was derived from another, of the same level or above; `number` names the derived one."""
 
-    The four columns and `number` name the derived chunk; `cited_…` the one it came from.
-    """
-
-    written_once = ("number", "cited_owner", "cited_agent", "cited_thread", "cited_number")
+    written_once = ("number", *CITED, "cited_number")
 
     number = models.BigIntegerField()
-    cited_owner = models.CharField(max_length=MAX_PART_CHARACTERS, blank=True, default="")
-    cited_agent = models.CharField(max_length=MAX_PART_CHARACTERS, blank=True, default="")
-    cited_thread = models.CharField(max_length=MAX_PART_CHARACTERS, blank=True, default="")
-    cited_number = models.BigIntegerField()
 
     @classmethod
-    def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
-        """Raise DerivedTextRemains: without the link, erasing would miss what was derived."""
-        if rows.exists():
-            raise DerivedTextRemains
+    def resting_on(cls, links: Any, numbers: Any) -> Any:
+        """Leave out the links whose derived chunk is among these as well."""
+        return super().resting_on(links, numbers).exclude(number__in=numbers)
 
-    class Meta(ScopedModel.Meta):
+    class Meta(Citing.Meta):
         """Both ends exist; the cited end lies on the derived end's own chain."""
 
         constraints = [
             scope_check("prism_graph_derivation_scope"),
-            models.CheckConstraint(
-                condition=Q(cited_owner="", cited_agent="", cited_thread="")
-                | Q(cited_owner=models.F("owner"), cited_agent="", cited_thread="")
-                | Q(
-                    cited_owner=models.F("owner"),
-                    cited_agent=models.F("agent"),
-                    cited_thread="",
-                )
-                | Q(
-                    cited_owner=models.F("owner"),
-                    cited_agent=models.F("agent"),
-                    cited_thread=models.F("thread"),
-                ),
-                name="prism_graph_derivation_upward",
-            ),
+            upward_check("prism_graph_derivation_upward"),
             models.UniqueConstraint(
                 fields=["number", "cited_number", *COLUMNS], name="prism_graph_derivation_once"
             ),
@@ -276,37 +260,9 @@ class Derivation(ScopedModel):
                 to_fields=[*COLUMNS, "number"],
                 name="prism_graph_derivation_chunk",
             ),
-            CompositeForeignKey(
-                fields=["tenant", "cited_owner", "cited_agent", "cited_thread", "cited_number"],
-                to="prism_graph_chunk",
-                to_fields=[*COLUMNS, "number"],
-                name="prism_graph_derivation_cited",
-            ),
+            cited_key("prism_graph_derivation_cited"),
         ]
-        indexes = [
-            models.Index(
-                fields=["cited_number", "tenant", "cited_owner", "cited_agent", "cited_thread"],
-                name="prism_graph_derivation_by",
-            ),
-        ]
-
-
-def refuse_orphans(chunks: ScopedQuerySet[Any]) -> None:
-    """Raise DerivedTextRemains if a chunk outside these was derived from one of them."""
-    numbers = chunks.order_by().values("number")
-    # Locked, so that whoever cites one of them meanwhile has committed and is seen, or waits.
-    list(chunks.order_by("number").select_for_update().values_list("number"))
-    # The system door, because what was derived may stand in the scopes below.
-    links = Derivation.objects.db_manager(chunks.db).system(LOOK)
-    if (scope := chunks.written_at()) is not None:
-        links = links.filter(
-            tenant=scope.tenant,
-            cited_owner=scope.owner,
-            cited_agent=scope.agent,
-            cited_thread=scope.thread,
-        )
-    if links.filter(cited_number__in=numbers).exclude(number__in=numbers).exists():
-        raise DerivedTextRemains
+        indexes = [cited_index("prism_graph_derivation_by")]
 
 
 class ScopeClock(ScopedModel):
