@@ -29,6 +29,9 @@ from prism_graph.scope import TOKEN_LENGTH, Scope
 # What may touch our tables without a scope, each with its reason.
 EXCEPTIONS: Final[dict[str, str]] = {
     r"(CREATE|ALTER|DROP|REINDEX|PRAGMA|VACUUM|ANALYZE|TRUNCATE) ": "definition of tables, and upkeep",
+    r"UPDATE \w+ SET (?P<filled>\w+) = '' WHERE (?P=filled) IS NULL; SET CONSTRAINTS ALL IMMEDIATE$": (
+        "a migration that makes a column NOT NULL"
+    ),
     r"INSERT INTO new__(?P<made>\w+) \([^)]*\) SELECT .* FROM (?P=made)$": "SQLite makes a table anew",
     r"INSERT INTO prism_graph_fulltext\(prism_graph_fulltext\) VALUES \('delete-all'\)$": "rebuild",
     r"INSERT INTO prism_graph_fulltext\(rowid, words\) SELECT number, .* FROM prism_graph_chunktext "
