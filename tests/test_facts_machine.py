@@ -53,7 +53,7 @@ WAYS = {
     "hear": 3,
     "retire_source": 1,
     "erase": 1,
-    "erase_turn": 1,
+    "erase_turn": 2,
     "erase_fact": 1,
     "wait": 2,
     "ask": 3,
@@ -113,8 +113,9 @@ class Facts(RuleBasedStateMachine):
     @initialize(pace=st.sampled_from([timedelta(), MICROSECOND, timedelta(hours=9)]))
     def begin(self, pace: timedelta) -> None:
         self.pace = pace
-        for scope, trust in [(TENANT, Trust.DOCUMENT), (OWNER, Trust.USER), (OWNER, Trust.TOOL)]:
-            self.record(scope, trust)
+        page = self.record(TENANT, Trust.DOCUMENT)
+        for trust, parents in [(Trust.USER, [page]), (Trust.USER, []), (Trust.TOOL, [])]:
+            self.record(OWNER, trust, parents)
 
     @rule(
         way=st.sampled_from([way for way, times in WAYS.items() for _ in range(times)]),
@@ -184,8 +185,11 @@ class Facts(RuleBasedStateMachine):
         self.oracle.ingested(scope, "page", trust, **more)
 
     def source(self, draw: Any) -> tuple[Scope, str, str]:
-        """Draw where a chunk stands: scope, source and turn."""
-        there = [(each.scope, each.source, each.turn) for each in self.oracle.chunks().values()]
+        """Draw where a chunk stands, mostly one that is cited: scope, source and turn."""
+        chunks = self.oracle.chunks()
+        cited = [name for each in self.oracle.world().versions for name in each.cited]
+        names = [name for name in cited if name in chunks] * 2 + list(chunks)
+        there = [(chunks[name].scope, chunks[name].source, chunks[name].turn) for name in names]
         return draw(st.sampled_from([*there, (OWNER, "nothing", "nothing")]))  # type: ignore[no-any-return]
 
     def retire_source(self, draw: Any) -> None:
@@ -255,7 +259,8 @@ class Facts(RuleBasedStateMachine):
             for each in world.of(scope, key)
             if not statuses or world.status(each) in statuses
         ]
-        return draw(st.sampled_from([None, *there, *there, 1 + max(there, default=0)]))  # type: ignore[no-any-return]
+        absent = 1 + max(there, default=0)
+        return draw(st.sampled_from([None, None, *there, *[None for _ in there], absent]))  # type: ignore[no-any-return]
 
     def said(self, draw: Any, scope: Scope, *kinds: str) -> dict[str, Any]:
         said = {**draw(statements), "evidence": self.evidence(draw, scope, *kinds)}
@@ -271,7 +276,7 @@ class Facts(RuleBasedStateMachine):
         self.same("assert_fact", scope, key, **self.said(draw, scope, "agent", "lower"))
 
     def supersede(self, draw: Any) -> None:
-        scope, key = self.place(draw, ACCEPTED)
+        scope, key = self.place(draw, *draw(st.sampled_from([[ACCEPTED], [ACCEPTED], []])))
         expected = draw(st.sampled_from([None, None, self.number(draw, scope, key)]))
         more = {**self.said(draw, scope, "trusted"), **draw(decisions), "expected": expected}
         self.same("supersede", scope, key, **more)

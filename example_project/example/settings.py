@@ -53,7 +53,7 @@ TEMPLATES = [
     }
 ]
 ROOT_URLCONF = "example.urls"
-LOGIN_URL = "admin:login"
+LOGIN_URL = "login"
 STATIC_URL = "static/"
 USE_TZ = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

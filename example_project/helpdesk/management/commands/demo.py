@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -8,8 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from helpdesk.importing import ingest_document, record_chats
-from prism_graph import Memory, Scope
-from prism_graph.records import Hit, IngestReport
+from prism_graph import FactStatus, Memory, Origin, PrismGraphError, Scope, Trust
+from prism_graph.errors import SupersedeRefused
+from prism_graph.models import Receipt
+from prism_graph.records import FactView, Hit, IngestReport
 
 DATA = settings.BASE_DIR / "data"
 MEMBERS = {"alice": "acme", "bob": "acme", "gina": "globex"}
@@ -34,6 +37,12 @@ PROBES = [
     ("queue lag", "globexctl lag", {"globex"}),
 ]
 
+# What alice's parcels are about; her address before she moved, and after.
+ADDRESS = {"subject": "alice", "predicate": "has parcels sent to"}
+PORTO, LISBON = "Mill Lane 3, Porto", "Rua das Flores 12, Lisbon"
+SINCE_MAY, SINCE_FRIDAY = "2025-05-01T00:00:00+01:00", "2026-03-13T00:00:00+00:00"
+BEFORE_THE_MOVE, AFTER_THE_MOVE = "2026-03-01T12:00:00Z", "2026-03-20T12:00:00Z"
+
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'prism_graph%'"
 EDIT = """
 UPDATE prism_graph_chunktext SET text = replace(text, 'Kestrel Street', 'Harbour Road')
@@ -42,7 +51,10 @@ WHERE tenant = 'acme'
 
 
 class Command(BaseCommand):
-    help = "Ingest the example's documents and chats, and show who finds what. Safe to run again."
+    help = (
+        "Ingest the example's documents and chats, show who finds what, and state facts that change. "
+        "Safe to run again."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.failures = 0
@@ -67,6 +79,10 @@ class Command(BaseCommand):
         self.show_the_web_view()
         self.change_a_document()
         self.break_and_repair_the_index()
+        self.state_facts()
+        self.refuse_what_a_tool_claims()
+        self.erase_a_source()
+        self.erase_a_person()
         if self.failures:
             raise CommandError(f"{self.failures} expectations failed.")
         self.stdout.write("\nEverything was as expected.")
@@ -96,15 +112,16 @@ class Command(BaseCommand):
 
     def show_who_sees_what(self) -> None:
         self.heading("4. Who finds what, and who does not")
-        self.stdout.write(" " * 44 + "".join(f"{reader:<16}" for reader in self.readers))
+        wide = max(len(query) for query, _, _ in PROBES)
+        self.stdout.write("  ".join([" " * wide, *self.readers]))
         for query, words, expected in PROBES:
             found = {
                 reader
                 for reader, scope in self.readers.items()
                 if any(words in hit.chunk.text for hit in Memory(scope).search(query, limit=100))
             }
-            cells = "".join(f"{'yes' if reader in found else '-':<16}" for reader in self.readers)
-            self.stdout.write(f"{query:<44}{cells}")
+            cells = (f"{'yes' if each in found else '-':<{len(each)}}" for each in self.readers)
+            self.stdout.write("  ".join([f"{query:<{wide}}", *cells]).rstrip())
             self.expect(found == expected, f"only {', '.join(sorted(expected))} may find {words!r}")
 
     def show_the_web_view(self) -> None:
@@ -118,6 +135,11 @@ class Command(BaseCommand):
         there = self.get("alice", "globex.localhost", {"q": "refund"})
         self.stdout.write(f"alice at globex.localhost: {there.status_code}")
         self.expect(there.status_code == 403, "alice is refused at the other tenant's host")
+        nobody = Client(headers={"host": "acme.localhost"}).get("/search", follow=True)
+        self.expect(
+            nobody.status_code == 200 and nobody.request["PATH_INFO"] == "/login",
+            "whoever is not logged in is asked to",
+        )
 
     def change_a_document(self) -> None:
         self.heading("6. Ingest a changed document, then search now and as of before")
@@ -155,6 +177,152 @@ class Command(BaseCommand):
         self.stdout.write(f"erased: {memory.erase('holiday-hours').chunks} passages")
         self.expect(not self.finds(memory, "Harbour Road"), "erased text is gone")
 
+    def state_facts(self) -> None:
+        self.heading("8. State a fact, supersede it, ask what was true and what was believed")
+        memory = Memory(self.readers["alice"])
+        memory.erase_fact("alice.address")
+        said = self.said(memory, "Mill Lane 3")
+        first = memory.assert_fact(
+            "alice.address", **ADDRESS, value=PORTO, evidence=said, valid_from=SINCE_MAY
+        )
+        self.show_fact(first)
+        said = self.said(memory, "Rua das Flores 12")
+        second = memory.supersede(
+            "alice.address", **ADDRESS, value=LISBON, evidence=said, valid_from=SINCE_FRIDAY
+        )
+        self.show_fact(second)
+        self.expect(
+            (first.status, second.status) == (FactStatus.ACCEPTED, FactStatus.ACCEPTED),
+            "her own words are accepted",
+        )
+        knew = {"once": first.recorded_from, "now": None}
+        self.stdout.write(f"{'sent to':<24}{'as known at first':<28}as known now")
+        answers = {
+            at: [memory.fact("alice.address", at=at, known_at=then).value for then in knew.values()]
+            for at in (BEFORE_THE_MOVE, AFTER_THE_MOVE)
+        }
+        for at, (once, now) in answers.items():
+            self.stdout.write(f"{'on ' + at[:10]:<24}{once:<28}{now}")
+        self.expect(
+            [now for _, now in answers.values()] == [PORTO, LISBON],
+            "what was true at both dates, as known now",
+        )
+        self.expect(
+            [once for once, _ in answers.values()] == [PORTO, PORTO],
+            "what was believed of both dates, before she told of the move",
+        )
+        self.expect(Memory(self.readers["bob"]).facts("alice") == [], "bob sees none of it")
+
+    def refuse_what_a_tool_claims(self) -> None:
+        self.heading("9. A tool's result does not take the place of a person's word")
+        memory = Memory(self.readers["alice"])
+        origin = Origin(Trust.TOOL, writer="tool:crm")
+        text = "customer=alice ship_to='Canal Row 9, Acme City'"
+        found = memory.record("crm", text, origin=origin, speaker="crm", turn_id="lookup-1")
+        claim = {
+            **ADDRESS,
+            "value": "Canal Row 9, Acme City",
+            # Her own words beside it do not launder it.
+            "evidence": [*found.added, *found.kept, *self.said(memory, "Rua das Flores 12")],
+            "valid_from": AFTER_THE_MOVE,
+        }
+        refused = self.refusal(lambda: memory.supersede("alice.address", **claim))
+        self.stdout.write(f"supersede: {type(refused).__name__}\n  {refused}")
+        self.expect(isinstance(refused, SupersedeRefused), "it cannot supersede")
+        proposed = memory.assert_fact("alice.address", **claim)
+        self.show_fact(proposed)
+        self.expect(proposed.status is FactStatus.PROPOSAL, "asserted, it waits as a proposal")
+        self.expect(proposed.contests == 2, "and names the version that it contests")
+        at = AFTER_THE_MOVE
+        self.expect(
+            memory.fact("alice.address", at=at).value == LISBON, "what she said stays in force"
+        )
+        waiting = [
+            fact
+            for fact in memory.facts("alice", at=at, unaccepted=True)
+            if fact.status is not FactStatus.ACCEPTED
+        ]
+        self.expect([fact.version for fact in waiting] == [3], "a reviewer finds it waiting")
+        turned_down = memory.reject(
+            "alice.address", version=3, actor="maren", reason="an address of 2019"
+        )
+        self.show_fact(turned_down)
+        self.expect(turned_down.status is FactStatus.REJECTED, "and turns it down")
+
+    def erase_a_source(self) -> None:
+        self.heading("10. Erase what a fact rests on")
+        memory = Memory(self.readers["alice"])
+        report = memory.erase("chat-0", actor="privacy desk", reason="request 16")
+        self.stdout.write(f"erased: {report.chunks} passages, {report.facts_erased} facts")
+        self.expect(
+            (report.chunks, report.facts_erased) == (1, 1), "the fact goes with its only evidence"
+        )
+        self.expect(
+            [fact.value for fact in memory.facts("alice", at=AFTER_THE_MOVE)] == [LISBON],
+            "a fact with other evidence stays",
+        )
+        self.expect(
+            memory.facts("alice", at=BEFORE_THE_MOVE) == [],
+            "where her parcels went before is not known",
+        )
+
+    def erase_a_person(self) -> None:
+        self.heading("11. Erase a person: bob, his agent and its threads")
+        scope = self.readers["bob"]
+        memory, agent = Memory(scope), Memory(scope.for_agent("support"))
+        for where, words, predicate, value in (
+            (memory, "allergic to latex", "is allergic to", "latex"),
+            (agent, "part of recall", "owns", "a recalled power bank"),
+        ):
+            where.erase_fact(f"bob {predicate}")
+            fact = where.assert_fact(
+                f"bob {predicate}",
+                subject="bob",
+                predicate=predicate,
+                value=value,
+                evidence=self.said(where, words),
+            )
+            self.show_fact(fact)
+        self.expect(fact.status is FactStatus.BELIEF, "what the agent concludes is a belief")
+        report = memory.erase_everything(actor="privacy desk", reason="request 17")
+        receipt = Receipt.objects.at(scope).latest("erased_at")
+        for name, counts in (
+            ("told to the caller", report.counts),
+            ("receipt, at bob's level", receipt.counts),
+            ("receipt, below it", receipt.counts_below),
+        ):
+            cells = ", ".join(f"{counts[each]} {each}" for each in report.counts if counts[each])
+            self.stdout.write(f"{name:<26}{cells}")
+        self.expect(
+            (report.chunks, report.facts_erased, report.evidence_links) == (2, 1, 1),
+            "his words and his agent's are gone, and his fact",
+        )
+        self.expect(
+            receipt.counts_below["facts_erased"] == 1, "his agent's belief is in the receipt only"
+        )
+        left = [
+            where.sources(retired=True) + where.facts(unaccepted=True) + where.timeline("bob")
+            for where in (memory, agent)
+        ]
+        own = [each for found in left for each in found if each.scope.owner]
+        self.expect(own == [], "nothing of his is left, at any level")
+        self.expect(not self.finds(memory, "allergic to latex"), "no search finds it")
+        alice = Memory(self.readers["alice"])
+        self.expect(self.finds(alice, "Rua das Flores"), "and alice keeps hers")
+
+    def said(self, memory: Memory, words: str) -> list[Hit]:
+        """Return the one passage that holds these words, to cite it."""
+        hits = memory.search(words, phrases=[words], limit=1)
+        self.expect(len(hits) == 1, f"a passage says {words!r}")
+        return hits
+
+    def refusal(self, write: Callable[[], FactView]) -> PrismGraphError | None:
+        try:
+            write()
+        except PrismGraphError as refusal:
+            return refusal
+        return None
+
     def break_index(self) -> None:
         with connection.cursor() as cursor:
             if connection.vendor == "sqlite":
@@ -190,10 +358,15 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"{name:<28}{counts}")
 
+    def show_fact(self, fact: FactView) -> None:
+        trust = " ".join(str(cited.trust) for cited in fact.evidence)
+        said = f"{fact.subject} {fact.predicate} {fact.value}"
+        self.stdout.write(f"  version {fact.version} {fact.status:<9} from {trust:<10} {said}")
+
     def show(self, hit: Hit) -> None:
         chunk, first = hit.chunk, hit.chunk.text.strip().splitlines()[0]
         place = f"{chunk.source_key} {chunk.lines[0]}-{chunk.lines[1]}"
-        self.stdout.write(f"  {hit.score:6.3f}  {place:<24} {chunk.trust:<9} {first[:70]}")
+        self.stdout.write(f"  {hit.score:6.3f}  {place:<24} {chunk.trust:<9} {first[:50]}")
 
     def expect(self, outcome: bool, sentence: str) -> None:
         self.failures += not outcome
