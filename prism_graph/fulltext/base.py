@@ -112,6 +112,14 @@ class FullText(ABC):
     def among(self, column: str, numbers: Iterable[int]) -> Func:
         """Return the condition that a column is one of these numbers, in one parameter."""
 
+    @staticmethod
+    @abstractmethod
+    def nested_join(table: str, alias: str, on: str) -> str:
+        """Return a join to the rows for which `on` holds, looked up by index for each row before it.
+
+        Digests are kept out of the statistics, so that PostgreSQL would rather read the whole table.
+        """
+
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:
         """Keep the planner on the index while the block runs."""

@@ -204,6 +204,11 @@ class SQLiteFullText(FullText):
         """Spell the numbers as one JSON array."""
         return Among(column, RawSQL(MEMBERS, [json.dumps(list(numbers))]), arg_joiner=" IN ")  # noqa: S611
 
+    @staticmethod
+    def nested_join(table: str, alias: str, on: str) -> str:
+        """Join: SQLite knows no other way, and CROSS keeps the order."""
+        return f"CROSS JOIN {table} {alias} ON {on} "
+
     def reading(self) -> AbstractContextManager[None]:
         """Do nothing: SQLite's planner keeps to the indexes."""
         return nullcontext()
