@@ -12,6 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from prism_graph import erase, facts, ingest, reading, search
 from prism_graph.errors import InvalidScope
+from prism_graph.ledger import Claim
 from prism_graph.models import Chunk
 from prism_graph.receipts import Order
 from prism_graph.records import (
@@ -195,7 +196,7 @@ class Memory:
         version holds at any instant of it; InvalidEvidence when a chunk is not visible, or retired;
         InvalidInput and its kinds; WriteConflict.
         """
-        claim = facts.Claim.checked(subject, predicate, value, valid_from, valid_to)
+        claim = Claim.checked(subject, predicate, value, valid_from, valid_to)
         return facts.assert_fact(self._scope, self._using, key, claim, evidence)
 
     @sensitive_variables()
@@ -220,7 +221,7 @@ class Memory:
         between; SupersedeRefused when a version is accepted and the policy does not accept this one; else
         as `assert_fact` does.
         """
-        claim = facts.Claim.checked(subject, predicate, value, valid_from, valid_to)
+        claim = Claim.checked(subject, predicate, value, valid_from, valid_to)
         return facts.supersede(
             self._scope,
             self._using,

@@ -65,6 +65,14 @@ class IngestReport:
     retired: list[str]
 
 
+class FactRef(NamedTuple):
+    """Name one version of a fact: its key, its number and the scope it stands at."""
+
+    key: str
+    version: int
+    scope: Scope
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One passage found.
@@ -72,14 +80,14 @@ class Hit:
     `score` is comparable within one answer only. `neighbours` are the passages just before and after
     it in its source, in order, as many on each side as were asked for. `explain` holds the parts that
     add up to the score when the search was asked to explain, else None. `superseded_by` names the
-    versions that took the place of facts this passage is evidence for.
+    versions in force that took the place of accepted ones resting on this passage.
     """
 
     chunk: ChunkView
     score: float
     method: str
     explain: Mapping[str, Any] | None = None
-    superseded_by: tuple[str, ...] = ()
+    superseded_by: tuple[FactRef, ...] = ()
     neighbours: tuple[ChunkView, ...] = ()
 
 

@@ -28,6 +28,7 @@ from prism_graph.models import Chunk, ChunkText, Source
 from prism_graph.ranking import Directory, Ranking
 from prism_graph.records import ChunkView, Hit
 from prism_graph.scope import Scope
+from prism_graph.succession import successors
 from prism_graph.trust import Trust
 from prism_graph.writing import digest
 
@@ -285,6 +286,9 @@ class _Reader:
         numbers = {int(self.directory.numbers[at]) for at in order}
         numbers.update(number for beside in around.values() for number in beside)
         views = self._views(numbers)
+        known_at = _instant(options.known_at)
+        found = [int(self.directory.numbers[at]) for at in order]
+        superseded = successors(self.scope, self.using, found, known_at) if found else {}
         hits = []
         for place, at in enumerate(order, start=1):
             number = int(self.directory.numbers[at])
@@ -298,6 +302,7 @@ class _Reader:
                     score=score,
                     method=TEXT,
                     explain=self._explained(ranked, at, place) if options.explain else None,
+                    superseded_by=superseded.get(number, ()),
                     neighbours=tuple(
                         views[beside] for beside in around.get(at, ()) if beside in views
                     ),

@@ -37,7 +37,18 @@ ORDER: Final = (
     *("conf", "signals", "doors", "managers", "constraints", "models", "fulltext", "operations"),
     "migrations",
     # services
-    *("transactions", "lineage", "writing", "reading", "ingest", "search", "factrows", "facts"),
+    *(
+        "transactions",
+        "lineage",
+        "writing",
+        "reading",
+        "ingest",
+        "succession",
+        "search",
+        "factrows",
+        "ledger",
+        "facts",
+    ),
     *("losses", "receipts", "erase", "repair"),
     # the façade
     "memory",

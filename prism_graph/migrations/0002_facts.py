@@ -320,9 +320,10 @@ class Migration(migrations.Migration):
                         fields=[
                             "cited_number",
                             "tenant",
-                            "cited_owner",
-                            "cited_agent",
-                            "cited_thread",
+                            "owner",
+                            "agent",
+                            "thread",
+                            "fact_number",
                         ],
                         name="prism_graph_citation_by",
                     )
@@ -371,12 +372,12 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(
                         fields=(
                             "fact_number",
-                            "version",
-                            "cited_number",
                             "tenant",
                             "owner",
                             "agent",
                             "thread",
+                            "version",
+                            "cited_number",
                         ),
                         name="prism_graph_citation_once",
                     ),

@@ -12,7 +12,7 @@ from prism_graph.constraints import CompositeForeignKey
 from prism_graph.errors import DerivedTextRemains
 from prism_graph.limits import MAX_KEY
 from prism_graph.models.base import ScopedModel, ScopedRelation, scope_check
-from prism_graph.models.citing import CITED, Citing, cited_index, cited_key, upward_check
+from prism_graph.models.citing import CITED, Citing, cited_key, upward_check
 from prism_graph.models.evidence import DIGEST_LENGTH
 from prism_graph.policy import MAX_NAME, FactStatus
 from prism_graph.scope import COLUMNS
@@ -204,7 +204,7 @@ class Citation(Citing):
             scope_check("prism_graph_citation_scope"),
             upward_check("prism_graph_citation_upward"),
             models.UniqueConstraint(
-                fields=["fact_number", "version", "cited_number", *COLUMNS],
+                fields=["fact_number", *COLUMNS, "version", "cited_number"],
                 name="prism_graph_citation_once",
             ),
             CompositeForeignKey(
@@ -215,7 +215,12 @@ class Citation(Citing):
             ),
             cited_key("prism_graph_citation_cited"),
         ]
-        indexes = [cited_index("prism_graph_citation_by")]
+        indexes = [
+            # From a chunk to those facts that one reader sees: others may cite it by the thousand.
+            models.Index(
+                fields=["cited_number", *COLUMNS, "fact_number"], name="prism_graph_citation_by"
+            ),
+        ]
 
 
 class Receipt(ScopedModel):

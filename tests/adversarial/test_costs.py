@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -17,6 +17,13 @@ pytestmark = pytest.mark.django_db
 
 READER = Scope("acme", "ana", "support", "chat-1")
 DOCUMENT = Origin(Trust.DOCUMENT, "importer")
+TOOL = Origin(Trust.TOOL)
+CLAIM = {"subject": "ana", "predicate": "has", "value": "a zebra"}
+
+
+def cited(memory: Memory) -> list[str]:
+    return [hit.chunk.id for hit in memory.search("zebra", limit=2)]
+
 
 READS: dict[str, Callable[[Memory], Any]] = {
     "words": lambda memory: memory.search("zebra"),
@@ -28,13 +35,25 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "known_at": lambda memory: memory.search("zebra", known_at="2100-01-01T00:00:00Z"),
     "get": lambda memory: memory.get(memory.search("zebra")),
     "list of sources": lambda memory: memory.sources(),
+    "facts of a subject": lambda memory: memory.facts("ana", unaccepted=True),
+    "facts known then": lambda memory: memory.facts("ana", known_at="2100-01-01T00:00:00Z"),
+    "all facts": lambda memory: memory.facts(),
+    "a fact": lambda memory: memory.fact("fact-1"),
+    "a timeline": lambda memory: memory.timeline("ana"),
 }
 WRITES: dict[str, Callable[[Memory], Any]] = {
     "a new document": lambda memory: memory.ingest("new", "A new zebra.", origin=DOCUMENT),
     "a changed document": lambda memory: memory.ingest("doc-1", "Another.", origin=DOCUMENT),
     "a turn": lambda memory: memory.record("chat", "A turn.", origin=DOCUMENT, turn_id="t9"),
     "a retirement": lambda memory: memory.retire_source("doc-1"),
+    "an assertion": lambda memory: memory.assert_fact("new", **CLAIM, evidence=cited(memory)),
+    "a successor": lambda memory: memory.supersede("fact-1", **CLAIM, evidence=cited(memory)),
+    "a retraction": lambda memory: memory.retract("fact-1"),
+    "an acceptance": lambda memory: memory.accept("fact-2"),
+    "a rejection": lambda memory: memory.reject("fact-2"),
     "an erasure": lambda memory: memory.erase("doc-1"),
+    "an erasure of evidence": lambda memory: memory.erase("cited"),
+    "an erasure of a fact": lambda memory: memory.erase_fact("fact-1"),
 }
 
 
@@ -49,14 +68,27 @@ def world() -> None:
         alike = [f"alike {word}\n\n" for word in ("one", "two", "three", "four")]
         memory.ingest("alike", "".join(alike), origin=DOCUMENT, chunker=lambda _, a=alike: a)
         memory.record("chat", "A zebra again.", origin=DOCUMENT, turn_id="t1")
+        said = memory.ingest("cited", "Ana has a zebra.", origin=DOCUMENT).added
+        heard = memory.ingest("heard", "Ana has two zebras.", origin=TOOL).added
+        memory.assert_fact("fact-1", **CLAIM, evidence=said)
+        memory.supersede("fact-1", **CLAIM, evidence=said)
+        memory.assert_fact("fact-2", **CLAIM, evidence=heard)
 
 
-def is_walk(step: str) -> bool:
-    """Say whether a step of a plan reads a table of ours, or all that a tenant has in it."""
-    # A MATCH goes to the index on words, whatever SQLite calls it.
-    if "prism_graph_" not in step or "VIRTUAL TABLE" in step:
+# Chunks have numbers of their own over all scopes: what was derived from one, and, for an erasure, what
+# cites it, is looked up by that.
+SEEKS = r"thread=\?|\((id|rowid)=\?\)|_derivation\w* \(number=\?|_citation_by \(cited_number=\? AND tenant=\?\)"
+
+
+def is_walk(step: str, ours: Collection[str]) -> bool:
+    """Say whether a step of a plan reads a table of ours, or all that a tenant or a number has in it.
+
+    `ours` are the tables and their aliases. A MATCH goes to the index on words.
+    """
+    named = re.match(r"(SCAN|SEARCH) (\w+)", step)
+    if named is None or named[2] not in ours or "VIRTUAL TABLE" in step:
         return False
-    return "SCAN" in step or ("tenant=?" in step and "thread=?" not in step)
+    return named[1] == "SCAN" or re.search(SEEKS, step) is None
 
 
 def walks(reader: Scope, call: Callable[[Memory], Any]) -> list[str]:
@@ -67,11 +99,17 @@ def walks(reader: Scope, call: Callable[[Memory], Any]) -> list[str]:
     with unguarded("the plans of statements that were looked at"), connection.cursor() as cursor:
         for query in ran.captured_queries:
             statement = query["sql"]
-            if not re.match(r"\s*(SELECT|UPDATE|DELETE)\b", statement):
+            if not re.match(r"\s*(WITH|SELECT|UPDATE|DELETE)\b", statement):
                 continue
+            tables = re.findall(
+                r"\b(prism_graph_\w+)\b(?: (?:AS )?(\w+))?", statement.replace('"', "")
+            )
+            ours = {name for pair in tables for name in pair if name}
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}".replace("%", "%%"), [])
             plan = [row[3] for row in cursor.fetchall()]
-            found += [f"{step}: {statement}" for step in plan if is_walk(step)]
+            found += [f"{step}: {statement}" for step in plan if is_walk(step, ours)]
+            if "cited_owner" not in statement:
+                found += [step for step in plan if "(cited_number=? AND tenant=?)" in step]
     return found
 
 
