@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from django.db import connections, transaction
+from django.db import DatabaseError, connections, transaction
 
 from prism_graph.errors import PrismGraphError, WriteConflict
-from tests.rawsql import sql
+from tests.rawsql import TABLES, sql
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # A writer that has not ended by then never will.
@@ -27,7 +27,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
     def run(place: int) -> None:
         try:
-            connections["default"].ensure_connection()
+            _find_deadlocks_soon()
             barrier.wait(30)
             results[place] = calls[place]()
         except BaseException as error:
@@ -44,6 +44,14 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
         thread.join(PATIENCE)
     assert not any(thread.is_alive() for thread in threads), "a writer never ended"
     return results
+
+
+def _find_deadlocks_soon() -> None:
+    """PostgreSQL looks for a deadlock after a second; who may not change that waits."""
+    if connections["default"].vendor == "postgresql":
+        with suppress(DatabaseError), connections["default"].wrap_database_errors:
+            sql("SET deadlock_timeout = '20ms'")
+    connections["default"].ensure_connection()
 
 
 def raised(results: Sequence[Any]) -> list[Any]:
@@ -75,84 +83,78 @@ class Met:
     stopped: bool
 
 
+class _Pause:
+    """Where a transaction stands still, once, until it is told to go on."""
+
+    def __init__(self, stop: int) -> None:
+        self.left = iter(range(stop))
+        self.there, self.go = threading.Event(), threading.Event()
+        self.reached = False
+
+    def __call__(self) -> None:
+        if not self.reached and next(self.left, None) is None:
+            self.reached = True
+            self.there.set()
+            self.go.wait(PATIENCE)
+
+    def watch(self, execute: Any, statement: str, *arguments: Any) -> Any:
+        if "prism_graph" in statement:
+            self()
+        return execute(statement, *arguments)
+
+
+class _Writer(threading.Thread):
+    """A transaction on a connection of its own."""
+
+    def __init__(self, work: Callable[[], Any], pause: _Pause | None, isolation: str) -> None:
+        super().__init__(daemon=True)
+        self.work, self.pause, self.isolation = work, pause, isolation
+        self.pid, self.result = 0, None
+
+    def run(self) -> None:
+        try:
+            _find_deadlocks_soon()
+            sql(f"SET default_transaction_isolation = '{self.isolation}'")
+            self.pid = sql("SELECT pg_backend_pid()")[0][0]
+            with transaction.atomic():
+                self.result = self._pausing(self.pause) if self.pause else self.work()
+        except BaseException as error:
+            self.result = error
+        finally:
+            connections["default"].close()
+            if self.pause:
+                self.pause.there.set()
+
+    def _pausing(self, pause: _Pause) -> Any:
+        with connections["default"].execute_wrapper(pause.watch):
+            found = self.work()
+        pause()
+        return found
+
+
 def interleaved(
-    first: Callable[[], Any], second: Callable[[], Any], stop: int, isolation: str = ""
+    first: Callable[[], Any], second: Callable[[], Any], stop: int, isolation: str
 ) -> Met:
     """Run one transaction up to a statement; there run another until it ends or waits; then go on.
 
     A statement's number counts those that touch our tables; the last stop is just before COMMIT.
     """
-    there, go, done = threading.Event(), threading.Event(), threading.Event()
-    pids, results = [0, 0], [None, None]
-    left = iter(range(stop))
-
-    def pause() -> None:
-        if not there.is_set() and next(left, None) is None:
-            there.set()
-            go.wait(PATIENCE)
-
-    def watch(execute: Any, statement: str, *arguments: Any) -> Any:
-        if "prism_graph" in statement:
-            pause()
-        return execute(statement, *arguments)
-
-    def run(place: int, work: Callable[[], Any], isolated: str) -> None:
-        try:
-            if isolated:
-                sql(f"SET default_transaction_isolation = '{isolated}'")
-            pids[place] = sql("SELECT pg_backend_pid()")[0][0]
-            with transaction.atomic():
-                results[place] = work()
-        except BaseException as error:
-            results[place] = error
-        finally:
-            connections["default"].close()
-
-    def pausing() -> Any:
-        with connections["default"].execute_wrapper(watch):
-            found = first()
-        pause()
-        return found
-
-    def run_first() -> None:
-        run(0, pausing, isolation)
-        done.set()
-        there.set()
-
-    threads = [
-        threading.Thread(target=run_first, daemon=True),
-        threading.Thread(target=run, args=(1, second, ""), daemon=True),
-    ]
-    threads[0].start()
-    there.wait(PATIENCE)
-    stopped = not done.is_set()
-    threads[1].start()
-    while stopped and threads[1].is_alive() and not _waits(pids[1], pids[0]):
-        threads[1].join(0.002)
-    go.set()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert not any(thread.is_alive() for thread in threads), "a writer never ended"
-    return Met(*results, stopped=stopped)
+    pause = _Pause(stop)
+    writers = _Writer(first, pause, isolation), _Writer(second, None, isolation)
+    writers[0].start()
+    pause.there.wait(PATIENCE)
+    writers[1].start()
+    while pause.reached and writers[1].is_alive() and not _waits(writers[1].pid, writers[0].pid):
+        writers[1].join(0.002)
+    pause.go.set()
+    for writer in writers:
+        writer.join(PATIENCE)
+    assert not any(writer.is_alive() for writer in writers), "a writer never ended"
+    return Met(writers[0].result, writers[1].result, pause.reached)
 
 
 def _waits(pid: int, other: int) -> bool:
     return bool(pid) and bool(sql("SELECT %s = ANY(pg_blocking_pids(%s))", other, pid)[0][0])
-
-
-@contextmanager
-def stopping_at(words: str, meanwhile: Callable[[], Any]) -> Iterator[list[Any]]:
-    """Before this thread's first statement with these words, run a call in a thread of its own to its end."""
-    results: list[Any] = []
-
-    def watch(execute: Any, statement: str, *arguments: Any) -> Any:
-        if words in statement and not results:
-            results.append(None)
-            results[:] = at_once(meanwhile)
-        return execute(statement, *arguments)
-
-    with connections["default"].execute_wrapper(watch):
-        yield results
 
 
 # what must be true
@@ -162,8 +164,13 @@ _PARTS: Final = "tenant, owner, agent, thread"
 
 
 def broken() -> list[str]:
-    """Return a sentence for everything that is wrong with the stored facts, by SQL and nothing else."""
-    return [*_rows_alone(), *_standings(), *_numbers(), *_instants(), *_overlaps()]
+    """Return a sentence for everything that is wrong with the stored facts."""
+    return [*broken_rows(), *_overlaps()]
+
+
+def broken_rows() -> list[str]:
+    """As broken(), by raw SQL and nothing else."""
+    return [*_rows_alone(), *_standings(), *_numbers(), *_instants()]
 
 
 def _rows_alone() -> Iterator[str]:
@@ -246,7 +253,11 @@ def _instants() -> Iterator[str]:
         versions[tuple(scope)].append(_utc(at))
     for *scope, at in sql(f"SELECT {_PARTS}, recorded_at FROM prism_graph_chunk"):
         chunks[tuple(scope)].add(_utc(at))
-    for column, table in (("since", "standing"), ("until", "standing"), ("weakened_at", "factversion")):
+    for column, table in (
+        ("since", "standing"),
+        ("until", "standing"),
+        ("weakened_at", "factversion"),
+    ):
         for *scope, at in sql(
             f"SELECT {_PARTS}, {column} FROM prism_graph_{table} WHERE {column} IS NOT NULL"
         ):
@@ -286,10 +297,33 @@ def _overlaps() -> Iterator[str]:
 # what is stored, so that runs can be compared
 
 
+_KEPT: dict[Callable[[], None], dict[str, list[tuple[Any, ...]]]] = {}
+
+
+def stored_again(prepare: Callable[[], None]) -> None:
+    """Empty the tables and store what `prepare` stores; only the first time by calling it."""
+    for table in reversed(TABLES):
+        sql(f"DELETE FROM {table}")
+    if prepare not in _KEPT:
+        prepare()
+        _KEPT[prepare] = {table: sql(f"SELECT * FROM {table}") for table in TABLES}
+        return
+    for table, rows in _KEPT[prepare].items():
+        for row in rows:
+            values = [_as_django_binds(value) for value in row]
+            sql(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(row))})", *values)
+
+
+def _as_django_binds(value: Any) -> Any:
+    plain = isinstance(value, datetime) and connections["default"].vendor == "sqlite"
+    return str(value) if plain else value
+
+
 def state() -> dict[str, list[Any]]:
     """Return what is stored without the random ids, the numbers of rows and the instants."""
-    chunk = "c.number = x.cited_number AND c.tenant = x.tenant AND c.owner = x.cited_owner AND " + (
-        "c.agent = x.cited_agent AND c.thread = x.cited_thread"
+    chunk = (
+        "c.number = x.cited_number AND c.tenant = x.tenant AND c.owner = x.cited_owner "
+        "AND c.agent = x.cited_agent AND c.thread = x.cited_thread"
     )
     version = f"v.fact_number = x.fact_number AND v.number = x.version AND {_same('v', 'x')}"
     fact = f"f.number = v.fact_number AND {_same('f', 'v')}"

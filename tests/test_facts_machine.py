@@ -114,7 +114,8 @@ class Facts(RuleBasedStateMachine):
     def begin(self, pace: timedelta) -> None:
         self.pace = pace
         page = self.record(TENANT, Trust.DOCUMENT)
-        for trust, parents in [(Trust.USER, [page]), (Trust.USER, []), (Trust.TOOL, [])]:
+        self.record(TENANT, Trust.TOOL)
+        for trust, parents in [(Trust.USER, [page]), (Trust.USER, []), (Trust.AGENT, [])]:
             self.record(OWNER, trust, parents)
 
     @rule(
@@ -185,10 +186,12 @@ class Facts(RuleBasedStateMachine):
         self.oracle.ingested(scope, "page", trust, **more)
 
     def source(self, draw: Any) -> tuple[Scope, str, str]:
-        """Draw where a chunk stands, mostly one that is cited: scope, source and turn."""
+        """Draw where a chunk stands, rather one cited beside others: scope, source and turn."""
         chunks = self.oracle.chunks()
-        cited = [name for each in self.oracle.world().versions for name in each.cited]
-        names = [name for name in cited if name in chunks] * 2 + list(chunks)
+        names = list(chunks)
+        for version in self.oracle.world().versions:
+            cited = [name for name in version.cited if name in chunks]
+            names += cited * len(cited)
         there = [(chunks[name].scope, chunks[name].source, chunks[name].turn) for name in names]
         return draw(st.sampled_from([*there, (OWNER, "nothing", "nothing")]))  # type: ignore[no-any-return]
 
@@ -235,7 +238,7 @@ class Facts(RuleBasedStateMachine):
         kind = draw(st.sampled_from([*kinds, *kinds, *kinds, "any", "odd"]))
         fresh = {"trusted": Trust.USER, "agent": Trust.AGENT}.get(kind, Trust.TOOL)
         pool = pools[kind] or [self.record(scope, fresh)]
-        least = 0 if kind == "odd" else 1
+        least = 0 if kind == "odd" else min(len(pool), draw(st.sampled_from([1, 2])))
         places = st.lists(st.integers(0, len(pool) - 1), min_size=least, max_size=3, unique=True)
         return [pool[place] for place in draw(places)]
 

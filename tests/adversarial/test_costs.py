@@ -77,7 +77,8 @@ def world() -> None:
 
 # Chunks have numbers of their own over all scopes: what was derived from one, and, for an erasure, what
 # cites it, is looked up by that.
-SEEKS = r"thread=\?|\((id|rowid)=\?\)|_derivation\w* \(number=\?|_citation_by \(cited_number=\? AND tenant=\?\)"
+CITED = "_citation_by (cited_number=? AND tenant=?)"
+SEEKS = rf"thread=\?|\((id|rowid)=\?\)|_derivation\w* \(number=\?|{re.escape(CITED)}"
 
 
 def is_walk(step: str, ours: Collection[str]) -> bool:
@@ -108,8 +109,9 @@ def walks(reader: Scope, call: Callable[[Memory], Any]) -> list[str]:
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}".replace("%", "%%"), [])
             plan = [row[3] for row in cursor.fetchall()]
             found += [f"{step}: {statement}" for step in plan if is_walk(step, ours)]
-            if "cited_owner" not in statement:
-                found += [step for step in plan if "(cited_number=? AND tenant=?)" in step]
+            # An erasure goes to all that cites a chunk; so does the cascade of its deletion.
+            if "cited_owner" not in statement and not statement.startswith("DELETE"):
+                found += [f"{step}: {statement}" for step in plan if CITED in step]
     return found
 
 

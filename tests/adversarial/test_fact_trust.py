@@ -36,6 +36,8 @@ COMBINATIONS: Final[list[tuple[Trust, ...]]] = [
     cited for size in (1, 2, 3) for cited in combinations_with_replacement(Trust, size)
 ]
 HEIGHT: Final = {REJECTED: 0, RETRACTED: 0, PROPOSAL: 1, BELIEF: 2, ACCEPTED: 3}
+# As often as each class may be cited makes no difference to the rule; all of that is asked without a database.
+SETS: Final = [cited for cited in COMBINATIONS if len(set(cited)) == len(cited)]
 SUBJECT: Final = "the claim"
 
 
@@ -160,7 +162,7 @@ def test_every_combination_over_every_prior_status(memory: Memory, operation: st
     before = {view.key: view.status.value for view in memory.timeline(SUBJECT)}
     assert before == {prior: prior for prior in PRIOR[1:]}
     with unguarded("the same statements many times"):
-        for prior, cited in product(PRIOR, COMBINATIONS):
+        for prior, cited in product(PRIOR, SETS):
             with undone():
                 found = outcome(memory, operation, prior, pool.cite(cited))
             assert found == expected(operation, prior, cited), (prior, cited)
@@ -180,16 +182,12 @@ def test_every_combination_that_waits_is_accepted_by_a_person_only(memory: Memor
     pool = Pool(memory)
     for prior in PRIOR:
         prepare(memory, pool, prior)
-    waiting = [cited for cited in COMBINATIONS if earned(cited) is not ACCEPTED]
-    # One of each size and make of the many.
-    waiting = [cited for cited in waiting if len(cited) < 3 or len(set(cited)) < 3]
+    waiting = [cited for cited in SETS if earned(cited) is not ACCEPTED and len(cited) < 3]
     with unguarded("the same statements many times"):
-        for prior, cited in product(PRIOR, waiting):
+        for prior, cited in product(("none", "accepted", "belief", "retracted"), waiting):
             with undone():
                 view = memory.assert_fact(prior, **claim(pool.cite(cited)))
                 assert view.status is earned(cited)
-                if prior != "none" and prior != "accepted":
-                    assert [each.key for each in memory.facts() if each.key == prior] == []
                 accepted = memory.accept(prior, version=view.version, actor="ana")
                 assert (accepted.status, accepted.policy) == (ACCEPTED, "")
                 with pytest.raises(FactNotFound):
@@ -214,16 +212,21 @@ class Model:
         self.person: dict[str, bool] = {}
         self.cited: dict[str, list[str]] = {}
 
-    def lose(self, chunk: str, trust: dict[str, Trust]) -> None:
+    def lose(self, chunk: str, trust: dict[str, Trust]) -> set[str]:
+        """Take a chunk from all that cite it; return what that lowered."""
+        lowered = set()
         for key in [key for key, cited in self.cited.items() if chunk in cited]:
             self.cited[key].remove(chunk)
             if not self.cited[key]:
                 del self.cited[key], self.status[key], self.person[key]
                 continue
             remaining = [trust[each] for each in self.cited[key]]
-            person = self.person[key]
-            self.status[key] = after_loss(self.status[key], person=person, remaining=remaining)
+            person, before = self.person[key], self.status[key]
+            self.status[key] = after_loss(before, person=person, remaining=remaining)
             self.person[key] = person and self.status[key] is ACCEPTED
+            if self.status[key] is not before:
+                lowered.add(key)
+        return lowered
 
     def told(self) -> dict[str, tuple[FactStatus, list[str]]]:
         return {key: (self.status[key], sorted(cited)) for key, cited in self.cited.items()}
@@ -242,6 +245,8 @@ def test_every_combination_losing_one_citation_after_the_other(memory: Memory) -
         for cited, then in product(COMBINATIONS, ("judged", "accept", "reject", "retract")):
             if then in ("accept", "reject") and earned(cited) is ACCEPTED:
                 continue
+            if then in ("reject", "retract") and (cited not in SETS or len(cited) == 3):
+                continue
             key = f"{then}: {' '.join(map(str, cited))}"
             chunks = pool.cite(cited)
             view = memory.assert_fact(key, **claim(chunks))
@@ -255,37 +260,30 @@ def test_every_combination_losing_one_citation_after_the_other(memory: Memory) -
         for chunk in order:
             gone = [key for key, cited in model.cited.items() if cited == [chunk]]
             touched = [key for key, cited in model.cited.items() if chunk in cited]
-            model.lose(chunk, pool.trust)
+            lowered = model.lose(chunk, pool.trust)
             report = memory.erase_turn("chat", pool.turn[chunk])
             assert told(memory) == model.told()
             assert report.facts_erased == len(gone)
             assert report.facts_kept == len(touched) - len(gone)
             assert report.evidence_links == len(touched)
-            for key in [key for key in touched if key in model.status][:6]:
-                accept_again(memory, model, key)
+            for key in [key for key in touched if key in model.status][:4]:
+                with undone():
+                    assert accepted_again(memory, key) is may_accept(model, key, lowered)
     assert told(memory) == {}
 
 
-def accept_again(memory: Memory, model: Model, key: str) -> None:
-    """Only what a person had accepted, and the loss lowered, can be accepted on what remains."""
-    lowered = key.startswith("accept: ") and model.status[key] is PROPOSAL
-    with undone():
-        try:
-            status: Any = memory.accept(key).status
-        except (FactNotFound, InvalidEvidence) as error:
-            status = type(error)
-        if lowered:
-            assert status is ACCEPTED
-        elif model.status[key] not in (PROPOSAL, BELIEF):
-            assert status is FactNotFound
-        elif key.startswith("judged: "):
-            # Accepted by the policy, then lowered by the loss: its standing began with it.
-            began_by_loss = memory.timeline(SUBJECT) and reason_of(memory, key) != ""
-            assert status is (ACCEPTED if began_by_loss else InvalidEvidence)
+def accepted_again(memory: Memory, key: str) -> Any:
+    try:
+        return memory.accept(key).status
+    except PrismGraphError as error:
+        return type(error)
 
 
-def reason_of(memory: Memory, key: str) -> str:
-    return next(view.reason for view in memory.timeline(SUBJECT) if view.key == key)
+def may_accept(model: Model, key: str, lowered: set[str]) -> Any:
+    """Say what accepting gives after a loss: what it lowered can be accepted on what remains."""
+    if key in lowered:
+        return ACCEPTED
+    return InvalidEvidence if model.status[key] in (BELIEF, PROPOSAL) else FactNotFound
 
 
 def test_what_a_person_accepted_waits_again_after_each_loss_and_can_be_accepted_again(

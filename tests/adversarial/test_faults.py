@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -14,26 +15,50 @@ from django.db import DatabaseError, connection, connections, transaction
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.errors import InvalidEvidence, WriteConflict
 from prism_graph.repair import problems
-from tests.rawsql import TABLES, sql, stored
+from tests.killed import killing
+from tests.racing import at_once, broken, raised, stored_again
+from tests.rawsql import sql, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ACME = Scope("acme")
 USER = Origin(Trust.USER)
-CONTENT = TABLES[:4]
+BELOW = ACME.for_owner("u1")
+TOOL = Origin(Trust.TOOL)
 # The thorough profile stops at every step.
-STRIDE = 1 if os.environ.get("PRISM_TEST_PROFILE") == "thorough" else 4
+THOROUGH = os.environ.get("PRISM_TEST_PROFILE") == "thorough"
+STRIDE = 1 if THOROUGH else 4
+
+# What prepare() stored, for the writes to cite.
+cited: dict[str, list[str]] = {}
 
 
 def lines(text: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
+def lives(value: str, *sources: str) -> Any:
+    """Return what to state: where user-7 lives, on what these sources say."""
+    evidence = [name for source in sources for name in cited[source]]
+    return {"subject": "user-7", "predicate": "lives in", "value": value, "evidence": evidence}
+
+
 def prepare(memory: Memory) -> None:
-    memory.ingest("guide", "alpha\nbeta\ngamma\n", origin=USER, chunker=lines, title="Handbook")
-    page = memory.ingest("page", "page", origin=USER).added
-    Memory(ACME.for_owner("u1")).record("chat", "derived", origin=USER, derived_from=page)
-    memory.record("chat", "turn", origin=USER, turn_id="a")
+    below = Memory(BELOW)
+    cited["guide"] = memory.ingest(
+        "guide", "alpha\nbeta\ngamma\n", origin=USER, chunker=lines, title="Handbook"
+    ).added
+    page = cited["page"] = memory.ingest("page", "page", origin=USER).added
+    below.record("chat", "derived", origin=USER, derived_from=page)
+    cited["turn"] = memory.record("chat", "turn", origin=USER, turn_id="a").added
+    cited["tool"] = below.record("chat", "said a tool", origin=TOOL).added
+    # The erasure of the page takes the first version; the second stays, weakened.
+    memory.assert_fact("city", **lives("Oslo", "page"))
+    memory.supersede("city", **lives("Rome", "page", "guide", "turn"))
+    # One proposal that a person accepted, which the erasure lowers again, and one that waits.
+    below.assert_fact("home", **lives("Lima", "page", "tool"))
+    below.accept("home", actor="ann")
+    below.assert_fact("plan", **lives("Lima", "guide", "tool"))
 
 
 WRITES: dict[str, Callable[[Memory], Any]] = {
@@ -43,19 +68,49 @@ WRITES: dict[str, Callable[[Memory], Any]] = {
     "first ingest": lambda memory: memory.ingest("new", "one\ntwo\n", origin=USER, chunker=lines),
     "record": lambda memory: memory.record("chat", "another", origin=USER, turn_id="b"),
     "retire": lambda memory: memory.retire_source("guide"),
+    "assert": lambda memory: memory.assert_fact("new", **lives("Oslo", "turn", "guide")),
+    "supersede": lambda memory: memory.supersede("city", **lives("Lima", "turn"), expected=2),
+    "accept": lambda memory: Memory(BELOW).accept("plan", actor="ann"),
+    "retract": lambda memory: memory.retract("city"),
     "erase": lambda memory: memory.erase("page"),
     "erase_turn": lambda memory: memory.erase_turn("chat", "a"),
+    "erase_fact": lambda memory: memory.erase_fact("city", 1),
+    "erase_everything": lambda memory: memory.erase_everything(include_owners=True),
 }
+OF_FACTS = ["assert", "supersede", "accept", "erase", "erase_turn", "erase_everything"]
+
+
+def write(name: str) -> None:
+    WRITES[name](Memory(ACME))
 
 
 def visible() -> list[Any]:
     """Return what memory says, without the random ids and the instants."""
-    memory = Memory(ACME.for_owner("u1"))
+    memory = Memory(BELOW)
     hits = memory.search("alpha beta gamma delta page derived turn another one two", limit=100)
+    facts = memory.timeline("user-7")
     return [
         *sorted((h.chunk.scope.parts, h.chunk.source_key, h.chunk.text, h.score) for h in hits),
         *((view.scope, view.key, view.title, bool(view.retired_at)) for view in memory.sources()),
+        *sorted(
+            (
+                *(view.scope.parts, view.key, view.version, view.value, str(view.status)),
+                *(view.valid_to is None, len(view.evidence), view.contests or 0, view.stale),
+                *(view.decided_by, view.reason, view.policy, view.recorded_to is None),
+            )
+            for view in facts
+        ),
+        *sorted(sql("SELECT owner, operation, counts, counts_below FROM prism_graph_receipt")),
     ]
+
+
+def what_comes_of(name: str) -> list[Any]:
+    """Return what is visible after a write, and take the write back."""
+    with transaction.atomic():
+        write(name)
+        after = visible()
+        transaction.set_rollback(True)
+    return after
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -66,11 +121,7 @@ def test_a_write_interrupted_at_any_step_leaves_the_state_before_or_after(
         pytest.skip("Only SQLite can be stopped at a given step of its machine.")
     memory = Memory(ACME)
     prepare(memory)
-    rows = stored(tables=CONTENT)
-    with transaction.atomic():
-        WRITES[name](memory)
-        after = visible()
-        transaction.set_rollback(True)
+    rows, after = stored(), what_comes_of(name)
     stopped, step = 0, 0
     while True:
         connection.ensure_connection()
@@ -86,11 +137,12 @@ def test_a_write_interrupted_at_any_step_leaves_the_state_before_or_after(
         finally:
             connection.connection.set_progress_handler(None, 0)
         # COMMIT can be interrupted after it took effect: then it is done.
-        if not once.struck or stored(tables=CONTENT) != rows:
+        if not once.struck or stored() != rows:
             break
         step += STRIDE
     assert stopped > 300 / STRIDE
     assert visible() == after
+    assert broken() == []
     assert list(problems("default")) == []
 
 
@@ -117,7 +169,7 @@ class Stop(Exception):
 def test_a_write_that_fails_at_any_statement_leaves_the_state_before(name: str) -> None:
     memory = Memory(ACME)
     prepare(memory)
-    rows = stored(tables=CONTENT)
+    rows = stored()
     failed = 0
     while True:
         left = iter(range(failed))
@@ -133,10 +185,10 @@ def test_a_write_that_fails_at_any_statement_leaves_the_state_before(name: str) 
             break
         except Stop:
             failed += 1
-            assert stored(tables=CONTENT) == rows
+            assert stored() == rows
     assert failed >= 5
     assert list(problems("default")) == []
-    assert stored(tables=CONTENT) != rows
+    assert stored() != rows
 
 
 def test_a_disk_that_is_full_leaves_the_state_before(vendor: str) -> None:
@@ -144,7 +196,7 @@ def test_a_disk_that_is_full_leaves_the_state_before(vendor: str) -> None:
         pytest.skip("Only SQLite can be given a small disk.")
     memory = Memory(ACME)
     prepare(memory)
-    rows = stored(tables=CONTENT)
+    rows = stored()
     pages = sql("PRAGMA page_count")[0][0]
     many = "".join(f"penguin zebra number {number}\n" for number in range(3000))
     try:
@@ -152,7 +204,7 @@ def test_a_disk_that_is_full_leaves_the_state_before(vendor: str) -> None:
             sql(f"PRAGMA max_page_count = {pages + more}")
             with pytest.raises(DatabaseError):
                 memory.ingest("new", many, origin=USER, chunker=lines)
-            assert stored(tables=CONTENT) == rows
+            assert stored() == rows
     finally:
         sql("PRAGMA max_page_count = 1073741823")
     assert len(memory.ingest("new", many, origin=USER, chunker=lines).added) == 3000
@@ -164,7 +216,7 @@ def test_a_server_process_that_ends_in_a_write_leaves_the_state_before(vendor: s
         pytest.skip("Only PostgreSQL has a server.")
     memory = Memory(ACME)
     prepare(memory)
-    rows = stored(tables=CONTENT)
+    rows = stored()
     pid = sql("SELECT pg_backend_pid()")[0][0]
 
     def end(execute: Any, statement: str, *arguments: Any) -> Any:
@@ -175,8 +227,65 @@ def test_a_server_process_that_ends_in_a_write_leaves_the_state_before(vendor: s
     with connection.execute_wrapper(end), pytest.raises(DatabaseError):
         memory.ingest("guide", "changed\n", origin=USER, title="new")
     connection.close()
-    assert stored(tables=CONTENT) == rows
+    assert stored() == rows
     assert memory.ingest("guide", "changed\n", origin=USER).added
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", OF_FACTS)
+def test_a_server_process_that_ends_at_any_statement_leaves_the_state_before(
+    name: str, vendor: str
+) -> None:
+    if vendor != "postgresql":
+        pytest.skip("Only PostgreSQL has a server.")
+    prepare(Memory(ACME))
+    rows, after = stored(), what_comes_of(name)
+    for place in range(0, 1000, 1 if THOROUGH else 3):
+        left, pid = iter(range(place)), sql("SELECT pg_backend_pid()")[0][0]
+
+        def end(execute: Any, *arguments: Any, left: Any = left, pid: int = pid) -> Any:
+            if next(left, None) is None:
+                other("SELECT pg_terminate_backend(%s)", pid)
+            return execute(*arguments)
+
+        try:
+            with connection.execute_wrapper(end):
+                write(name)
+            break
+        except DatabaseError:
+            connection.close()
+            assert stored() == rows
+    assert place >= 6
+    assert visible() == after
+    assert broken() == []
+
+
+def prepared() -> None:
+    prepare(Memory(ACME))
+
+
+@pytest.mark.exhaustive
+def test_a_process_that_is_killed_in_a_write_leaves_the_state_before_or_after() -> None:
+    """SIGKILL, before any statement of the write and at any moment at all."""
+    stored_again(prepared)
+    rows, instants = stored(), random.Random(7)
+    with killing(__name__, cited) as killer:
+        for name in OF_FACTS:
+            after, place, ended = what_comes_of(name), 0, False
+            while not ended:
+                ended = killer.run(name, statement=place)
+                assert ended or stored() == rows
+                place += 1 if THOROUGH else 4
+            assert place >= 8
+            assert visible() == after
+            stored_again(prepared)
+            for _ in range(100 if THOROUGH else 8):
+                killer.run(name, seconds=instants.uniform(0, 0.08))
+                if stored() != rows:
+                    assert visible() == after
+                    assert broken() == []
+                    stored_again(prepared)
+    assert list(problems("default")) == []
 
 
 def other(statement: str, *parameters: Any) -> None:
@@ -210,32 +319,6 @@ def test_a_refusal_in_a_database_that_only_reads_is_the_databases_own(vendor: st
 
 
 # writers at once
-
-
-def at_once(*calls: Callable[[], Any]) -> list[Any]:
-    """Run every call in a thread with a connection of its own; return results or exceptions."""
-    barrier, results = threading.Barrier(len(calls)), [None] * len(calls)
-
-    def run(place: int) -> None:
-        try:
-            connections["default"].ensure_connection()
-            barrier.wait(30)
-            results[place] = calls[place]()
-        except BaseException as error:
-            results[place] = error
-        finally:
-            connections["default"].close()
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
-
-
-def raised(results: list[Any]) -> list[Any]:
-    return [each for each in results if isinstance(each, BaseException)]
 
 
 def test_the_first_ingest_of_a_key_by_eight_writers_makes_one_source() -> None:
