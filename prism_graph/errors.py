@@ -50,7 +50,7 @@ class InvalidOrigin(InvalidInput):
 
 
 class InvalidEvidence(InvalidInput):
-    """Every cited chunk must be visible from this scope and not erased."""
+    """Every cited chunk must be visible from this scope, and for a fact neither retired nor erased."""
 
 
 class LimitExceeded(InvalidInput):

@@ -77,7 +77,10 @@ def judged(policy: Any, cited: Sequence[Trust]) -> FactStatus:
     except Exception:
         logger.exception("The acceptance policy failed; the fact is kept as a proposal.")
         return FactStatus.PROPOSAL
-    return status if status in JUDGEMENTS else FactStatus.PROPOSAL
+    if isinstance(status, FactStatus) and status in JUDGEMENTS:
+        return status
+    logger.error("The acceptance policy gave no status; the fact is kept as a proposal.")
+    return FactStatus.PROPOSAL
 
 
 def lower(first: FactStatus, second: FactStatus) -> FactStatus:
@@ -87,6 +90,10 @@ def lower(first: FactStatus, second: FactStatus) -> FactStatus:
 
 def name_of(policy: Any) -> str:
     """Return the name that a policy's decisions are recorded under: its own, or its class's."""
-    name = getattr(policy, "name", None) or type(policy).__qualname__
-    fits = isinstance(name, str) and is_storable(name) and len(name) <= MAX_NAME
-    return name if fits else type(policy).__qualname__[:MAX_NAME]
+    own = type(policy).__qualname__[:MAX_NAME]
+    try:
+        name = policy.name
+    except Exception:  # the project's code, a property perhaps
+        return own
+    fits = isinstance(name, str) and 0 < len(name) <= MAX_NAME and is_storable(name)
+    return str.__str__(name) if fits else own

@@ -106,8 +106,8 @@ class FactView:
     the two are equal where it holds nothing. Any other has its stated interval. Memory held it in
     [recorded_from, recorded_to): from when it was stated until it was rejected or retracted. `contests` is
     the version that it would take the place of. `stale`: some of its evidence is retired. `shadowed`: a
-    nearer scope has a version in force under the same key. `policy` names what judged it; it is `""`, and
-    `decided_by` and `reason` are as given, where the project decided.
+    nearer scope has a version in force under the same key. `decided_by` and `reason` are as given with the
+    last decision; `policy` names what judged it, and is `""` where the project decided by itself.
     """
 
     id: str

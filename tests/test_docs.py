@@ -44,6 +44,7 @@ from prism_graph import (
 )
 from prism_graph.management import commands
 from prism_graph.managers import ScopedManager
+from prism_graph.models import Citation, Fact, FactVersion, Receipt, Standing
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -354,7 +355,11 @@ def test_memory_moves_to_the_other_database_as_the_page_says(
     Memory(acme).ingest("handbook", text, origin=importer, title="Handbook", metadata={"a": 1})
     Memory(acme).ingest("handbook", text.replace("30", "45"), origin=importer, title="Handbook")
     cited = Memory(acme).search("kettle")
-    Memory(ana).record("chat", "My kettle is dented.", origin=said, derived_from=cited)
+    turn = Memory(ana).record("chat", "My kettle is dented.", origin=said, derived_from=cited)
+    claim = {"subject": "ana", "predicate": "has", "value": "a dented kettle"}
+    Memory(ana).assert_fact("kettle", **claim, evidence=turn.added)
+    Memory(ana).record("gone", "Forget this.", origin=said)
+    Memory(ana).erase("gone", actor="ana")
 
     names: dict[str, Any] = {}
     exec(compile(postgresql_page["mysite/moving.py"].code, "moving.py", "exec"), names)
@@ -365,6 +370,12 @@ def test_memory_moves_to_the_other_database_as_the_page_says(
             before = Memory(scope).search("kettle days", known_at=known_at)
             assert before
             assert Memory(scope, using="other").search("kettle days", known_at=known_at) == before
+    assert Memory(ana, using="other").timeline("ana") == Memory(ana).timeline("ana") != []
+    for model in (Fact, FactVersion, Standing, Citation, Receipt):
+        moved = [
+            list(model.objects.db_manager(each).at(ana).values()) for each in ("default", "other")
+        ]
+        assert moved[0] == moved[1] != []
     load_command_class("prism_graph", "prism_graph_repair_fulltext").execute(
         database="other", check=True, sql=False, no_color=True, force_color=False, skip_checks=True
     )
@@ -497,10 +508,19 @@ VALUES = [
 ]
 
 
+def fields_of(record: Any) -> list[str]:
+    """Return the names of a dataclass's fields or a named tuple's."""
+    return (
+        [entry.name for entry in dataclasses.fields(record)]
+        if (dataclasses.is_dataclass(record))
+        else list(record._fields)
+    )
+
+
 @pytest.mark.parametrize("record", VALUES)
 def test_every_field_of_a_value_is_documented(record: Any) -> None:
-    names = [entry.name for entry in dataclasses.fields(record)]
-    assert table("reference/memory.md", record.__name__, "Field").column() == names
+    documented = table("reference/memory.md", record.__name__, "Field").column()
+    assert documented == fields_of(record)
 
 
 def test_the_trust_classes_are_documented_in_order() -> None:
