@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -13,7 +14,10 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
 from prism_graph.errors import InvalidScope, InvalidSettings
+from prism_graph.policy import NoPolicy
 from prism_graph.scope import Scope
+
+logger = logging.getLogger(__name__)
 
 NAME: Final = "PRISM_GRAPH"
 
@@ -127,8 +131,16 @@ def default_chunker() -> Any:
 
 
 def acceptance_policy() -> Any:
-    """Return a new policy of the class or factory that ACCEPTANCE_POLICY names."""
-    return resolve(config().ACCEPTANCE_POLICY)()
+    """Return a new policy of the class or factory that ACCEPTANCE_POLICY names.
+
+    One that cannot be made now is NoPolicy: an erasure must not wait for it.
+    """
+    factory = resolve(config().ACCEPTANCE_POLICY)
+    try:
+        return factory()
+    except Exception:
+        logger.exception("The acceptance policy cannot be made; facts are kept as proposals.")
+        return NoPolicy()
 
 
 def owner_id(instance: Any) -> str:

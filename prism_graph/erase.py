@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from django.apps import apps
 from django.db import connections
 
 from prism_graph import clock, limits, receipts
-from prism_graph.errors import InvalidInput
 from prism_graph.fulltext import engine
 from prism_graph.losses import forget, lose
 from prism_graph.models import (
@@ -21,30 +19,19 @@ from prism_graph.models import (
     Derivation,
     Fact,
     FactVersion,
-    Receipt,
-    ScopeClock,
     Source,
 )
-from prism_graph.models.base import ScopedRow
 from prism_graph.models.citing import cited_at
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
-from prism_graph.signals import announce, fact_erased, memory_erased, source_erased
+from prism_graph.signals import announce, fact_erased, source_erased
 from prism_graph.transactions import stamp, write_block
 from prism_graph.writing import digest
 
 WHY: Final = "erase what rests on erased text, in the scopes below"
-BELOW: Final = "erase every scope below one that is erased"
 NOTHING: Final = ErasureReport(source_found=False)
 EMPTY: Final = ErasureReport(source_found=True)
-
-# What an erasure of everything counts, by table.
-COUNTED: Final[dict[Any, str]] = {
-    Chunk: "chunks",
-    Citation: "evidence_links",
-    FactVersion: "facts_erased",
-}
 
 Doomed = dict[Scope, list[int]]
 
@@ -73,19 +60,23 @@ def erase_turn(
     conversation = limits.check_key(conversation, "conversation")
     turn_id = limits.check_key(turn_id, "turn_id")
     with write_block(using):
-        source, at = _locked_source(scope, using, conversation)
+        source = _sources(scope, using, conversation).first()
         if source is None:
             return NOTHING
-        chunks = (
-            Chunk.objects.db_manager(using)
-            .at(scope)
-            .filter(source_number=source.number, turn_digest=digest(turn_id))
-        )
-        here, below = _erase(scope, using, chunks, at)
+        chunks = Chunk.objects.db_manager(using).at(scope)
+        turn = chunks.filter(source_number=source.number, turn_digest=digest(turn_id))
+        if not turn.exists():
+            return ErasureReport(source_found=True)
+        at = stamp(scope, using)
+        here, below = _erase(scope, using, turn, at)
         if here.chunks:
             names = ("erase_turn", conversation, turn_id)
             receipts.write(scope, using, at, order, *names, here=here, below=below)
         return here
+
+
+def _sources(scope: Scope, using: str, key: str) -> Any:
+    return Source.objects.db_manager(using).at(scope).filter(key_digest=digest(key), key=key)
 
 
 def _locked_source(scope: Scope, using: str, key: str) -> tuple[Source | None, datetime]:
@@ -93,7 +84,7 @@ def _locked_source(scope: Scope, using: str, key: str) -> tuple[Source | None, d
 
     Look first: the lock is a row too, and erasing nothing writes none.
     """
-    rows = Source.objects.db_manager(using).at(scope).filter(key_digest=digest(key), key=key)
+    rows = _sources(scope, using, key)
     if not rows.exists():
         return None, clock.EPOCH
     at = stamp(scope, using)
@@ -194,50 +185,3 @@ def erase_fact(
         names = (key,) if version is None else (key, str(version))
         receipts.write(scope, using, at, order, "erase_fact", *names, here=here, below=EMPTY)
         return here
-
-
-def erase_everything(
-    scope: Scope, using: str, include_owners: object, order: Order
-) -> ErasureReport:
-    """Erase a scope and every scope below it. See Memory.erase_everything."""
-    if not scope.owner and include_owners is not True:
-        raise InvalidInput(
-            "This erases every owner of the tenant: pass include_owners=True if that is meant."
-        )
-    subtree = {name: part for name, part in scope.columns.items() if part}
-    with write_block(using):
-        if not any(_rows(using, model, subtree).exists() for model in _tables()):
-            return NOTHING
-        at = stamp(scope, using)
-        # Whoever is writing below, or citing a chunk of these, has committed and is seen, or waits.
-        _lock(_rows(using, ScopeClock, subtree))
-        _lock(_rows(using, Chunk, subtree))
-        here, below = EMPTY, EMPTY
-        for model in _tables():
-            own = model.objects.db_manager(using).at(scope)._raw_delete(using)
-            others = _rows(using, model, subtree)._raw_delete(using)
-            if model in COUNTED:
-                here += replace(EMPTY, **{COUNTED[model]: own})
-                below += replace(EMPTY, **{COUNTED[model]: others})
-        announce(memory_erased, Source, scope, using)
-        names = ("erase_everything",)
-        receipts.write(scope, using, at, order, *names, here=here, below=below)
-        return replace(here, chunks=here.chunks + below.chunks)
-
-
-def _tables() -> Iterator[Any]:
-    """Yield every table of ours but the receipts; those that refer to others come before them."""
-    for model in reversed(list(apps.get_app_config("prism_graph").get_models())):
-        if issubclass(model, ScopedRow) and model is not Receipt:
-            yield model
-
-
-def _rows(using: str, model: Any, subtree: dict[str, str]) -> Any:
-    return model.objects.db_manager(using).system(BELOW).filter(**subtree)
-
-
-def _lock(rows: Any) -> None:
-    """Lock rows without keeping them, where the database has such locks."""
-    if connections[rows.db].features.has_select_for_update:
-        for _ in rows.select_for_update().order_by("pk").values_list("pk").iterator():
-            pass

@@ -136,11 +136,7 @@ def accept(
     with write_block(using):
         ledger = Ledger.open(scope, using, key)
         stated = ledger.one(version, UNDECIDED)
-        views = factrows.standing(scope, using, factrows.Question(key=key))
-        claimed = next(
-            each for each in views if (each.scope, each.version) == (scope, stated.number)
-        )
-        if claimed.stale or stated.weakened:
+        if ledger.seen(key, stated.number).stale or stated.weakened:
             raise InvalidEvidence(
                 "Some of its evidence was retired or erased since: state it again."
             )

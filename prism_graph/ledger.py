@@ -11,7 +11,7 @@ from django.db import connections
 from django.db.models import Max
 from django.dispatch import Signal
 
-from prism_graph import factrows, limits
+from prism_graph import factrows, limits, writing
 from prism_graph.errors import AmbiguousFact, FactNotFound, InvalidInput
 from prism_graph.fulltext import engine
 from prism_graph.intervals import Stated
@@ -180,14 +180,13 @@ class Ledger:
             self.fact = facts.create(number=number, key=key, key_digest=digest(key), last_version=1)
         else:
             self.fact.last_version += 1
-            self.fact.save(using=self.using, update_fields=["last_version"])
+            writing.count_versions(self.using, self.scope, self.fact.number, self.fact.last_version)
         return self.fact
 
     def decide(self, version: int, decision: Decision) -> None:
         """End a version's standing and open the next one."""
-        standings = Standing.objects.db_manager(self.using).at(self.scope)
-        ended = standings.filter(fact_number=self.existing().number, version=version, until=None)
-        ended.update(until=self.at)
+        named = (self.existing().number, version)
+        writing.end_standings(self.using, self.scope, [named], self.at)
         self._stand(version, decision)
 
     def _stand(self, version: int, decision: Decision) -> None:
@@ -210,11 +209,17 @@ class Ledger:
         ]
         engine(connections[self.using]).insert(Citation, _CITATION_FIELDS, rows)
 
+    def seen(self, key: str, version: int) -> FactView:
+        """Return a version as it stands now. Raises FactNotFound if raw SQL took its evidence."""
+        views = factrows.standing(self.scope, self.using, factrows.Question(key=key))
+        for each in views:
+            if (each.scope, each.version) == (self.scope, version):
+                return each
+        raise FactNotFound
+
     def view(self, key: str, version: int) -> FactView:
         """Return a version as it stands now, and send the signal of its status once this commits."""
-        question = factrows.Question(key=key)
-        views = factrows.standing(self.scope, self.using, question)
-        found = next(each for each in views if (each.scope, each.version) == (self.scope, version))
+        found = self.seen(key, version)
         ids = {"fact": self.existing().id, "version": found.id}
         announce(_SIGNALS[found.status], FactVersion, self.scope, self.using, **ids)
         return found

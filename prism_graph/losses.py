@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from django.db import connections
 
-from prism_graph import conf
+from prism_graph import conf, writing
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, Citation, Fact, FactVersion, Standing
 from prism_graph.models.citing import CITED, cited_at
@@ -51,12 +51,14 @@ def lose(using: str, doomed: Doomed, stamps: dict[Scope, datetime]) -> dict[Scop
     Call it before the chunks are deleted. `stamps` holds the instants of the scopes that are locked; the
     others are locked here, in order.
     """
-    losses = _losses(using, doomed)
+    for scope in sorted(_losses(using, doomed), key=lambda scope: scope.parts):
+        if scope not in stamps:
+            stamps[scope] = stamp(scope, using)
+    # Read again: until its scope was locked, a fact could go and another one take its number.
     reports = {}
-    for scope in sorted(losses, key=lambda scope: scope.parts):
-        at = stamps.setdefault(scope, stamps.get(scope) or stamp(scope, using))
-        _weigh(using, losses[scope], doomed)
-        reports[scope] = _apply(using, losses[scope], at)
+    for scope, loss in _losses(using, doomed).items():
+        _weigh(using, loss, doomed)
+        reports[scope] = _apply(using, loss, stamps[scope])
     return reports
 
 
@@ -108,8 +110,7 @@ def _apply(using: str, loss: Loss, at: datetime) -> ErasureReport:
         if (fact, number) in loss.gone
     }
     kept = [named for named in ids if loss.remaining.get(named)]
-    for batch in _batches([ids[named][0] for named in kept]):
-        versions.filter(id__in=batch).update(weakened_at=at)
+    writing.weaken(using, loss.scope, kept, at)
     lowered = _judge_again(using, loss, kept, at)
     erased = [ids[named] for named in ids if named not in loss.remaining]
     forget(using, loss.scope, [name for name, _ in erased], loss.facts)
@@ -133,11 +134,13 @@ def _judge_again(using: str, loss: Loss, kept: Sequence[Named], at: datetime) ->
     held = {(each.fact_number, each.version): each for each in open_now}
     changed: dict[Named, FactStatus] = {}
     for named in kept:
-        status = _after(held[named], loss.remaining[named], policy)
-        if status is not held[named].status:
+        # Raw SQL may have taken its standing; the erasure goes on.
+        if (before := held.get(named)) is None:
+            continue
+        status = _after(before, loss.remaining[named], policy)
+        if status is not before.status:
             changed[named] = status
-    for batch in _batches([held[named].id for named in changed]):
-        standings.filter(id__in=batch).update(until=at)
+    writing.end_standings(using, loss.scope, changed, at)
     standings.bulk_create(
         [
             Standing(

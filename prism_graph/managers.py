@@ -89,7 +89,10 @@ class ScopedQuerySet(QuerySet[Row]):
     ) -> ScopedQuerySet[Row]:
         """Return the rows of a model that the door lets through."""
         queryset = cls(model, sql.Query(model), using, hints, door)
-        return queryset.filter(door.predicate())
+        rows = queryset.filter(door.predicate())
+        if isinstance(door, VisibleTo) and not model.shown_below:  # type: ignore[attr-defined]
+            return rows.filter(**door.scope.columns)
+        return rows
 
     def iterator(self, chunk_size: int | None = None) -> Iterator[Row]:
         """Stream the rows. Without a door only an empty table can be streamed.

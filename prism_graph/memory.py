@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import router
 from django.views.decorators.debug import sensitive_variables
 
-from prism_graph import erase, facts, ingest, reading, search
+from prism_graph import erase, everything, facts, ingest, reading, search
 from prism_graph.errors import InvalidScope
 from prism_graph.ledger import Claim
 from prism_graph.models import Chunk
@@ -156,6 +156,7 @@ class Memory:
             ),
         )
 
+    @sensitive_variables()
     def get(self, ids: Iterable[Any]) -> list[ChunkView]:
         """Return visible chunks by id, retired ones included, in the order asked for.
 
@@ -163,10 +164,12 @@ class Memory:
         """
         return reading.get(self._scope, self._using, ids)
 
+    @sensitive_variables()
     def sources(self, *, retired: bool = False) -> list[SourceView]:
         """Return the visible sources, nearest scope first, then by key; retired ones if asked for."""
         return reading.sources(self._scope, self._using, retired)
 
+    @sensitive_variables()
     def retire_source(self, key: str) -> IngestReport:
         """Take a source of exactly this scope out of search; its chunks stay readable by id.
 
@@ -278,6 +281,7 @@ class Memory:
             self._scope, self._using, key, version=version, actor=actor, reason=reason
         )
 
+    @sensitive_variables()
     def facts(
         self,
         subject: str | None = None,
@@ -302,6 +306,7 @@ class Memory:
             unaccepted=unaccepted,
         )
 
+    @sensitive_variables()
     def fact(
         self,
         key: str,
@@ -318,6 +323,7 @@ class Memory:
             self._scope, self._using, key, at=at, known_at=known_at, unaccepted=unaccepted
         )
 
+    @sensitive_variables()
     def timeline(
         self,
         subject: str,
@@ -368,7 +374,7 @@ class Memory:
         of these scopes, facts in this one. Receipts stay.
         """
         order = Order.by(actor, reason)
-        return erase.erase_everything(self._scope, self._using, include_owners, order)
+        return everything.erase_everything(self._scope, self._using, include_owners, order)
 
     # sync_to_async runs each in Django's database thread, so the event loop goes on meanwhile.
     aingest = sync_to_async(ingest)

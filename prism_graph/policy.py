@@ -68,6 +68,16 @@ class AcceptancePolicy:
         return FactStatus.PROPOSAL
 
 
+class NoPolicy:
+    """Accept nothing: stands in for a policy that cannot be made."""
+
+    name = "none"
+
+    def judge(self, cited: Sequence[Trust]) -> FactStatus:
+        """Return a proposal."""
+        return FactStatus.PROPOSAL
+
+
 def judged(policy: Any, cited: Sequence[Trust]) -> FactStatus:
     """Ask a policy; no evidence, an exception and any other answer count as a proposal."""
     if not cited:
@@ -89,11 +99,14 @@ def lower(first: FactStatus, second: FactStatus) -> FactStatus:
 
 
 def name_of(policy: Any) -> str:
-    """Return the name that a policy's decisions are recorded under: its own, or its class's."""
-    own = type(policy).__qualname__[:MAX_NAME]
+    """Return the name that a policy's decisions are recorded under: its own, else its class's. Never `""`."""
     try:
-        name = policy.name
+        own = policy.name
     except Exception:  # the project's code, a property perhaps
-        return own
-    fits = isinstance(name, str) and 0 < len(name) <= MAX_NAME and is_storable(name)
-    return str.__str__(name) if fits else own
+        own = None
+    for name in (own, type(policy).__qualname__):
+        # The characters of a subclass, whatever its own methods say of them.
+        text = str.__str__(name) if isinstance(name, str) else ""
+        if 0 < len(text) <= MAX_NAME and is_storable(text):
+            return text
+    return "policy"

@@ -72,6 +72,9 @@ class FactRef(NamedTuple):
     version: int
     scope: Scope
 
+    def __repr__(self) -> str:
+        return f"FactRef(version={self.version!r}, scope={self.scope!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

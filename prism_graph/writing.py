@@ -37,6 +37,15 @@ _RESIZE: Final = f"UPDATE prism_graph_chunk SET length = %s WHERE {_HERE}"
 
 _RETOKEN: Final = f"UPDATE prism_graph_chunktext SET token = %s WHERE {_HERE}"
 
+_FACT: Final = "tenant = %s AND owner = %s AND agent = %s AND thread = %s AND fact_number = %s"
+_END: Final = (
+    f"UPDATE prism_graph_standing SET until = %s WHERE {_FACT} AND version = %s AND until IS NULL"
+)
+_WEAKEN: Final = (
+    f"UPDATE prism_graph_factversion SET weakened_at = %s WHERE {_FACT} AND number = %s"
+)
+_COUNT: Final = f"UPDATE prism_graph_fact SET last_version = %s WHERE {_HERE}"
+
 _CHUNK_FIELDS: Final = (
     *("id", *COLUMNS, "number", "source_number", "ordinal", "kind", "trust"),
     *("origin_trust", "writer", "length", "digest", "turn_digest", "part", "first_line"),
@@ -185,3 +194,28 @@ def reword(using: str, scope: Scope, changed: Iterable[tuple[int, str, Indexed]]
 def retoken(using: str, scope: Scope, number: int) -> None:
     """Store the scope's token again on a text."""
     _each(using, _RETOKEN, [(scope.token, *map(str, scope.parts), number)])
+
+
+def end_standings(
+    using: str, scope: Scope, versions: Iterable[tuple[int, int]], at: datetime
+) -> None:
+    """End what the standings of versions (fact's number, own number) that are open say, at an instant."""
+    _stamp(using, _END, scope, versions, at)
+
+
+def weaken(using: str, scope: Scope, versions: Iterable[tuple[int, int]], at: datetime) -> None:
+    """Store when versions (fact's number, own number) lost evidence."""
+    _stamp(using, _WEAKEN, scope, versions, at)
+
+
+def count_versions(using: str, scope: Scope, fact: int, last: int) -> None:
+    """Store the highest number that a version of a fact has had."""
+    _each(using, _COUNT, [(last, *map(str, scope.parts), fact)])
+
+
+def _stamp(
+    using: str, statement: str, scope: Scope, versions: Iterable[tuple[int, int]], at: datetime
+) -> None:
+    when = connections[using].ops.adapt_datetimefield_value(at)
+    parts = tuple(map(str, scope.parts))
+    _each(using, statement, ((when, *parts, *version) for version in versions))

@@ -49,7 +49,7 @@ ORDER: Final = (
         "ledger",
         "facts",
     ),
-    *("losses", "receipts", "erase", "repair"),
+    *("losses", "receipts", "erase", "everything", "repair"),
     # the façade
     "memory",
     # Django wiring
@@ -73,9 +73,9 @@ RESERVED: Final = {
     "extra": ("managers",),
     "_base_manager": (),
     "_default_manager": (),
-    "_raw_delete": ("managers", "losses", "erase"),
+    "_raw_delete": ("managers", "losses", "erase", "everything"),
     "through": ("managers", "models.base"),
-    "system": ("managers", "models.citing", "losses", "erase", "repair"),
+    "system": ("managers", "models.citing", "losses", "erase", "everything", "repair"),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),
 }

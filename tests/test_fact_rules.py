@@ -892,6 +892,16 @@ def test_a_timeline_is_of_the_scope_and_the_levels_above(memory: Memory) -> None
     assert [view.scope for view in memory.timeline("user-7")] == [ACME, OWNER]
 
 
+def test_a_timeline_says_what_is_shadowed_as_facts_do(memory: Memory) -> None:
+    above = heard(Memory(ACME))
+    Memory(ACME).assert_fact("city", **said(memory, evidence=above))
+    # The clock stands still, so what is written last is recorded ahead of it.
+    memory.assert_fact("plan", **said(memory, evidence=above))
+    memory.assert_fact("city", **said(memory, evidence=above))
+    for views in (memory.facts(), memory.timeline("user-7")):
+        assert [view.shadowed for view in views if view.scope == ACME] == [True]
+
+
 # erase a fact
 
 

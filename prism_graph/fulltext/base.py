@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from django.db import models
-from django.db.models.expressions import Func
+from django.db.models import Lookup
 from numpy.typing import NDArray
 
 from prism_graph.scope import Scope
@@ -32,12 +32,26 @@ SOURCE_MASK: Final = (1 << (63 - SOURCE_SHIFT)) - 1
 
 Numbers = NDArray[np.int64]
 
+# Django's classes take type arguments in the stubs only.
+if TYPE_CHECKING:
+    AnyLookup = Lookup[Any]
+else:
+    AnyLookup = Lookup
 
-class Among(Func):
-    """A column, an operator, and one parameter that holds all members."""
 
-    template = "%(expressions)s"
-    output_field = models.BooleanField()
+class Among(AnyLookup):
+    """A column, an operator, and one parameter that holds all members.
+
+    A lookup, because Django compares any other condition with 1 on SQLite, which no index serves.
+    """
+
+    operator: ClassVar[str]
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """Return the condition."""
+        column, parameters = self.process_lhs(compiler, connection)
+        members, more = self.process_rhs(compiler, connection)
+        return f"{column} {self.operator} {members}", (*parameters, *more)
 
 
 LIVE: Final = "retired_at IS NULL"
@@ -109,7 +123,7 @@ class FullText(ABC):
     # reading
 
     @abstractmethod
-    def among(self, column: str, numbers: Iterable[int]) -> Func:
+    def among(self, column: str, numbers: Iterable[int]) -> Among:
         """Return the condition that a column is one of these numbers, in one parameter."""
 
     @staticmethod

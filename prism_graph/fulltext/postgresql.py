@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models, transaction
-from django.db.models.expressions import Func, RawSQL
+from django.db.models import F
+from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
     CHUNK,
@@ -45,9 +46,9 @@ GIN: Final = (
 # pg_stats would show whole sentences, and digests that a guess confirms, to every role that may read the
 # table, and after an erasure as well.
 CONTENT: Final = {
-    CHUNK: ("digest", "turn_digest"),
+    CHUNK: ("writer", "digest", "turn_digest"),
     TEXT: ("text", "heading", "speaker", "turn_id", "terms", "terms_of"),
-    SOURCE: ("key", "key_digest", "uri", "title", "metadata"),
+    SOURCE: ("key", "key_digest", "uri", "title", "writer", "metadata"),
 }
 QUIET: Final = (
     *(
@@ -75,6 +76,12 @@ POSTINGS: Final = (
 )
 # Without statistics the planner takes a scan of every text for cheap, and compiles it as well.
 PLANNER: Final = "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+
+
+class Members(Among):
+    """Numbers in one array."""
+
+    operator = "= ANY"
 
 
 class PostgreSQLFullText(FullText):
@@ -159,9 +166,9 @@ class PostgreSQLFullText(FullText):
             for row in rows:
                 copy.write_row(row)
 
-    def among(self, column: str, numbers: Iterable[int]) -> Func:
+    def among(self, column: str, numbers: Iterable[int]) -> Among:
         """Bind the numbers as one array, which an index can be asked for."""
-        return Among(column, RawSQL(ARRAY, [list(numbers)]), arg_joiner=" = ANY")  # noqa: S611
+        return Members(F(column), RawSQL(ARRAY, [list(numbers)]))  # noqa: S611
 
     @staticmethod
     def nested_join(table: str, alias: str, on: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models
-from django.db.models.expressions import Func, RawSQL
+from django.db.models import F
+from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
     CHUNK,
@@ -75,6 +76,12 @@ LEVEL: Final = (
 )
 MEMBERS: Final = "SELECT value FROM json_each(%s)"
 POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
+
+
+class Members(Among):
+    """Numbers in one JSON array."""
+
+    operator = "IN"
 
 
 class SQLiteFullText(FullText):
@@ -200,9 +207,9 @@ class SQLiteFullText(FullText):
                 values = [value for each in batch for value in each]
                 cursor.execute(insert + ", ".join([row] * len(batch)), values)
 
-    def among(self, column: str, numbers: Iterable[int]) -> Func:
+    def among(self, column: str, numbers: Iterable[int]) -> Among:
         """Spell the numbers as one JSON array."""
-        return Among(column, RawSQL(MEMBERS, [json.dumps(list(numbers))]), arg_joiner=" IN ")  # noqa: S611
+        return Members(F(column), RawSQL(MEMBERS, [json.dumps(list(numbers))]))  # noqa: S611
 
     @staticmethod
     def nested_join(table: str, alias: str, on: str) -> str:

@@ -144,6 +144,8 @@ class ScopedRow(models.Model):
     """Abstract base of every table of this package: the four columns and the doors."""
 
     written_once: ClassVar[Iterable[str]] = ()
+    # Whether a reader sees the rows of the levels above its own.
+    shown_below: ClassVar[bool] = True
 
     tenant = models.CharField(max_length=MAX_PART_CHARACTERS)
     owner = part_field()

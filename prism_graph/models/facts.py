@@ -54,7 +54,7 @@ class Fact(ScopedModel):
     version has had, so that no number names two.
     """
 
-    written_once = ("number", "key", "key_digest")
+    written_once = ("number", "key", "key_digest", "last_version")
 
     number = models.BigIntegerField()
     key = models.CharField(max_length=MAX_KEY)
@@ -80,7 +80,7 @@ class FactVersion(ScopedModel):
 
     written_once = (
         *("fact_number", "number", "subject", "subject_digest", "predicate", "value"),
-        *("valid_from", "valid_to", "recorded_at", "contests"),
+        *("valid_from", "valid_to", "recorded_at", "contests", "weakened_at"),
     )
 
     fact_number = models.BigIntegerField()
@@ -98,6 +98,14 @@ class FactVersion(ScopedModel):
     fact = ScopedRelation(
         Fact, from_fields=[*COLUMNS, "fact_number"], to_fields=[*COLUMNS, "number"]
     )
+
+    @classmethod
+    def check_delete(cls, rows: Any) -> None:
+        """Raise DerivedTextRemains: the fact's key would be left behind."""
+        if rows.exists():
+            raise DerivedTextRemains(
+                "Memory.erase_fact takes a version, and the fact with its last one."
+            )
 
     class Meta(ScopedModel.Meta):
         """Numbered per fact; a stated end lies after the start."""
@@ -133,7 +141,8 @@ class Standing(ScopedModel):
     """
 
     written_once = (
-        *("fact_number", "version", "status", "since", "decided_by", "reason", "policy"),
+        *("fact_number", "version", "status", "since", "until"),
+        *("decided_by", "reason", "policy"),
     )
 
     fact_number = models.BigIntegerField()
@@ -228,9 +237,10 @@ class Receipt(ScopedModel):
 
     `target` is a hash of what was named, keyed by the project's SECRET_KEY: whoever knows the key and the
     scope can show that it was erased, and nobody can read it from here. `counts` are of this scope,
-    `counts_below` of the scopes below.
+    `counts_below` of the scopes below, whose readers are not shown what happened beside them.
     """
 
+    shown_below = False
     written_once = ("operation", "target", "counts", "counts_below", "actor", "reason", "erased_at")
 
     operation = models.CharField(max_length=32)

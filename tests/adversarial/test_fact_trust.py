@@ -6,7 +6,7 @@ What each combination must give is said once more here, by a rule of three lines
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from itertools import combinations_with_replacement, product
 from typing import Any, Final
@@ -36,7 +36,7 @@ COMBINATIONS: Final[list[tuple[Trust, ...]]] = [
     cited for size in (1, 2, 3) for cited in combinations_with_replacement(Trust, size)
 ]
 HEIGHT: Final = {REJECTED: 0, RETRACTED: 0, PROPOSAL: 1, BELIEF: 2, ACCEPTED: 3}
-# As often as each class may be cited makes no difference to the rule; all of that is asked without a database.
+# How often a class is cited makes no difference to the rule; that is asked of the policy alone.
 SETS: Final = [cited for cited in COMBINATIONS if len(set(cited)) == len(cited)]
 SUBJECT: Final = "the claim"
 
@@ -778,10 +778,8 @@ def test_no_door_rewrites_a_standing(memory: Memory, change: dict[str, Any]) -> 
     deferred = rows.only("id").get()
     for name, value in change.items():
         setattr(deferred, name, value)
-    try:
+    with suppress(UnscopedQuery):
         deferred.save(update_fields=list(change))
-    except UnscopedQuery:
-        pass
     assert list(rows.values()) == before
 
 
