@@ -486,7 +486,7 @@ def test_erasing_everything_beside_writers_below_leaves_whole_facts_or_none() ->
         outcomes(results, InvalidEvidence, FactNotFound)
         assert broken() == []
     owner.erase_everything()
-    for table in ("fact", "factversion", "standing", "citation", "chunk", "source", "scopeclock"):
+    for table in ("fact", "factversion", "standing", "citation", "chunk", "source"):
         assert sql(f"SELECT * FROM prism_graph_{table}") == []
 
 
