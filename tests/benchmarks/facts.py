@@ -5,7 +5,6 @@ Parts: read, flat, erase. Ratios are of interleaved calls within one run, median
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -209,10 +208,4 @@ def erase(vendor: str) -> None:
 PARTS: Final = {"read": read, "flat": flat, "erase": erase}
 
 if __name__ == "__main__":
-    vendor, *parts = sys.argv[1:]
-    measuring.start(vendor)
-    try:
-        for part in parts or PARTS:
-            PARTS[part](vendor)
-    finally:
-        measuring.stop()
+    measuring.run(PARTS)

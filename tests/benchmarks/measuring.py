@@ -6,7 +6,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 def start(vendor: str) -> None:
@@ -30,6 +30,17 @@ def stop() -> None:
         connections[alias].creation.destroy_test_db(
             str(connections[alias].settings_dict["NAME"]), verbosity=0
         )
+
+
+def run(parts: Mapping[str, Callable[[str], None]]) -> None:
+    """Run the parts that the command line names, or all: VENDOR [PART …]."""
+    vendor, *names = sys.argv[1:]
+    start(vendor)
+    try:
+        for name in names or parts:
+            parts[name](vendor)
+    finally:
+        stop()
 
 
 def milliseconds(call: Callable[[], object]) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import resource
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -263,10 +262,4 @@ def _peak() -> float:
 PARTS = {"memory": memory, "ingest": ingest, "flat": flat, "bare": bare}
 
 if __name__ == "__main__":
-    vendor, *parts = sys.argv[1:]
-    measuring.start(vendor)
-    try:
-        for part in parts or PARTS:
-            PARTS[part](vendor)
-    finally:
-        measuring.stop()
+    measuring.run(PARTS)
