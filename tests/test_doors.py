@@ -11,7 +11,7 @@ import pytest
 from prism_graph import Memory, Scope
 from prism_graph.doors import At, ForReview, ReviewGrant, System, VisibleTo
 from prism_graph.errors import InvalidScope, InvalidSettings, ReadOnlyDoor, UnscopedQuery
-from prism_graph.models import Source
+from prism_graph.models import Receipt, Source
 from tests.planting import ASIDE, DOCUMENT, MINE, MODELS, plant_again
 
 TENANT, OWNER, AGENT, THREAD = LEVELS = tuple(reversed(MINE.chain))
@@ -40,12 +40,17 @@ class TestVisibleTo:
     @pytest.mark.parametrize("reader", LEVELS, ids=NAMES)
     def test_a_reader_sees_its_own_level_and_every_level_above(self, model, reader, written):
         seen = scopes_of(model.objects.visible_to(reader))
-        assert (written in seen) is (LEVELS.index(written) <= LEVELS.index(reader))
+        above = model.shown_below and LEVELS.index(written) < LEVELS.index(reader)
+        assert (written in seen) is (written == reader or above)
 
     @each_model
     @pytest.mark.parametrize("reader", LEVELS, ids=NAMES)
     def test_nobody_sees_sideways(self, model, reader):
-        assert scopes_of(model.objects.visible_to(reader)) == set(reader.chain)
+        seen = scopes_of(model.objects.visible_to(reader))
+        assert seen == (set(reader.chain) if model.shown_below else {reader})
+
+    def test_receipts_alone_are_not_shown_below(self):
+        assert [model for model in MODELS if not model.shown_below] == [Receipt]
 
     @each_model
     @pytest.mark.parametrize("scope", LEVELS, ids=NAMES)
