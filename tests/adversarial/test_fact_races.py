@@ -23,6 +23,7 @@ from prism_graph.errors import (
 )
 from prism_graph.repair import problems
 from tests.planting import empty_everything
+from tests.processes import side_by_side
 from tests.racing import (
     at_once,
     broken,
@@ -91,7 +92,52 @@ def versions(key: str = "city", memory: Memory | None = None) -> list[Any]:
     return sorted((view for view in views if view.key == key), key=lambda view: view.version)
 
 
-# one key
+# one key, in eight processes
+
+
+def processes(*calls: tuple[str, dict[str, Any]]) -> list[tuple[str, Any]]:
+    """Run methods on the key `city` side by side; on PostgreSQL a deadlock may come out, typed."""
+    results = side_by_side(OWNER, *((method, ["city"], named) for method, named in calls))
+    if connection.vendor == "postgresql":
+        return [each for each in results if each[0] != "WriteConflict"]
+    return results
+
+
+def test_of_eight_processes_that_assert_a_key_first_one_wins(memory: Memory) -> None:
+    evidence = heard(memory)
+    results = processes(*(("assert_fact", lives(each, evidence)) for each in range(WRITERS)))
+    assert sorted(results, key=str) == [("", 1)] + [("FactConflict", None)] * (WRITERS - 1)
+
+
+def test_eight_processes_that_supersede_take_turns(memory: Memory) -> None:
+    evidence = heard(memory)
+    memory.assert_fact("city", **lives("first", evidence))
+    results = processes(*(("supersede", lives(each, evidence)) for each in range(WRITERS)))
+    assert sorted(version for _, version in results) == list(range(2, 2 + WRITERS))
+
+
+def test_of_eight_processes_that_expect_the_same_version_one_goes_on(memory: Memory) -> None:
+    evidence = heard(memory)
+    memory.assert_fact("city", **lives("first", evidence))
+    named = [lives(each, evidence, expected=1) for each in range(WRITERS)]
+    results = processes(*(("supersede", each) for each in named))
+    assert sorted(results, key=str) == [("", 2)] + [("FactConflict", None)] * (WRITERS - 1)
+
+
+def test_of_processes_that_accept_and_retract_a_proposal_each_decision_is_made_once(
+    memory: Memory,
+) -> None:
+    memory.assert_fact("city", **lives("heard", heard(memory, origin=TOOL)))
+    results = processes(*[("accept", {"version": 1}), ("retract", {"version": 1})] * (WRITERS // 2))
+    # Accepted and then retracted, or retracted at once; nobody does either twice.
+    assert Counter(results) in (
+        {("", 1): 2, ("FactNotFound", None): WRITERS - 2},
+        {("", 1): 1, ("FactNotFound", None): WRITERS - 1},
+    )
+    assert memory.timeline("user-7")[0].status is FactStatus.RETRACTED
+
+
+# one key, in eight threads
 
 
 @pytest.mark.parametrize("above", [False, True], ids=["own evidence", "evidence above"])
