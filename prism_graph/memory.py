@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.db import router
@@ -25,6 +26,26 @@ from prism_graph.records import (
 )
 from prism_graph.scope import Scope
 from prism_graph.trust import Origin, Trust
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _twin(
+    method: Callable[Concatenate[Memory, P], R],
+) -> Callable[Concatenate[Memory, P], Coroutine[Any, Any, R]]:
+    """Return an async method that runs the named one in Django's database thread."""
+    name = method.__name__
+
+    @wraps(method)
+    async def twin(self: Memory, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        # Looked up by name, so that what a subclass overrides has its twin as well.
+        result: R = await sync_to_async(getattr(self, name))(*args, **kwargs)
+        return result
+
+    twin.__name__ = f"a{name}"
+    twin.__qualname__ = f"Memory.a{name}"
+    return twin
 
 
 class Memory:
@@ -376,22 +397,22 @@ class Memory:
         order = Order.by(actor, reason)
         return everything.erase_everything(self._scope, self._using, include_owners, order)
 
-    # sync_to_async runs each in Django's database thread, so the event loop goes on meanwhile.
-    aingest = sync_to_async(ingest)
-    arecord = sync_to_async(record)
-    asearch = sync_to_async(search)
-    aget = sync_to_async(get)
-    asources = sync_to_async(sources)
-    aretire_source = sync_to_async(retire_source)
-    aassert_fact = sync_to_async(assert_fact)
-    asupersede = sync_to_async(supersede)
-    aretract = sync_to_async(retract)
-    aaccept = sync_to_async(accept)
-    areject = sync_to_async(reject)
-    afacts = sync_to_async(facts)
-    afact = sync_to_async(fact)
-    atimeline = sync_to_async(timeline)
-    aerase = sync_to_async(erase)
-    aerase_turn = sync_to_async(erase_turn)
-    aerase_fact = sync_to_async(erase_fact)
-    aerase_everything = sync_to_async(erase_everything)
+    # Each runs in Django's database thread, so the event loop goes on meanwhile.
+    aingest = _twin(ingest)
+    arecord = _twin(record)
+    asearch = _twin(search)
+    aget = _twin(get)
+    asources = _twin(sources)
+    aretire_source = _twin(retire_source)
+    aassert_fact = _twin(assert_fact)
+    asupersede = _twin(supersede)
+    aretract = _twin(retract)
+    aaccept = _twin(accept)
+    areject = _twin(reject)
+    afacts = _twin(facts)
+    afact = _twin(fact)
+    atimeline = _twin(timeline)
+    aerase = _twin(erase)
+    aerase_turn = _twin(erase_turn)
+    aerase_fact = _twin(erase_fact)
+    aerase_everything = _twin(erase_everything)

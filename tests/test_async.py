@@ -28,9 +28,26 @@ def test_every_method_has_an_async_twin() -> None:
         name
         for name, member in vars(Memory).items()
         if inspect.isfunction(member) and not name.startswith("_")
+        if not inspect.iscoroutinefunction(member)
     }
     assert public == set(METHODS)
     assert all(hasattr(Memory, f"a{name}") for name in public)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_twin_is_a_coroutine_function_that_is_documented_as_its_method(name: str) -> None:
+    twin, method = getattr(Memory, f"a{name}"), getattr(Memory, name)
+    assert inspect.iscoroutinefunction(twin)
+    assert inspect.signature(twin) == inspect.signature(method)
+    assert (twin.__name__, twin.__doc__) == (f"a{name}", method.__doc__)
+
+
+async def test_what_a_subclass_overrides_has_its_twin() -> None:
+    class Logged(Memory):
+        def sources(self, *, retired: bool = False) -> Any:
+            return ["overridden"]
+
+    assert await Logged(ACME).asources() == ["overridden"]
 
 
 async def test_twins_do_what_the_methods_do() -> None:
