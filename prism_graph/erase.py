@@ -12,7 +12,7 @@ from django.db import connections
 
 from prism_graph import clock, limits, receipts
 from prism_graph.fulltext import engine
-from prism_graph.losses import forget, lose
+from prism_graph.lost_evidence import forget, lose
 from prism_graph.models import (
     Chunk,
     Citation,

@@ -39,9 +39,7 @@ def assert_fact(
             contests = contested(intervals, start, end, ledger.at)
         elif any(overlaps(each, start, end) for each in intervals):
             raise FactConflict
-        version = ledger.state(key, claim, contests, decision)
-        ledger.cite(version, cited)
-        return ledger.view(key, version)
+        return ledger.state(key, claim, cited, contests, decision)
 
 
 def supersede(
@@ -71,9 +69,7 @@ def supersede(
             if newest is not None:
                 raise SupersedeRefused
             contests = contested(held(ledger.stated), start, end, ledger.at)
-        version = ledger.state(key, claim, contests, decision)
-        ledger.cite(version, cited)
-        return ledger.view(key, version)
+        return ledger.state(key, claim, cited, contests, decision)
 
 
 def retract(
@@ -93,8 +89,7 @@ def retract(
         if version is None:
             version = in_force(held(ledger.stated), ledger.at)
         number = ledger.one(version, (ACCEPTED, *UNDECIDED)).number
-        ledger.decide(number, decision)
-        return ledger.view(key, number)
+        return ledger.decide(key, number, decision)
 
 
 def reject(
@@ -112,8 +107,7 @@ def reject(
     with write_block(using):
         ledger = Ledger.open(scope, using, key)
         number = ledger.one(version, UNDECIDED).number
-        ledger.decide(number, decision)
-        return ledger.view(key, number)
+        return ledger.decide(key, number, decision)
 
 
 def accept(
@@ -145,8 +139,7 @@ def accept(
             raise FactConflict(
                 "It contests another version than the one that holds: name it with over=."
             )
-        ledger.decide(stated.number, decision)
-        return ledger.view(key, stated.number)
+        return ledger.decide(key, stated.number, decision)
 
 
 def _judge(

@@ -151,8 +151,10 @@ class Ledger:
             raise AmbiguousFact
         return fitting[0]
 
-    def state(self, key: str, claim: Claim, contests: int | None, decision: Decision) -> int:
-        """Store one more version with its first standing; return its number."""
+    def state(
+        self, key: str, claim: Claim, cited: Lineage, contests: int | None, decision: Decision
+    ) -> FactView:
+        """Store one more version, its first standing and what it rests on."""
         start, end = claim.interval(self.at)
         fact = self._counted(key)
         versions = FactVersion.objects.db_manager(self.using).at(self.scope)
@@ -169,7 +171,8 @@ class Ledger:
             contests=contests,
         )
         self._stand(version.number, decision)
-        return version.number
+        self._cite(version.number, cited)
+        return self._told(key, version.number)
 
     def _counted(self, key: str) -> Fact:
         """Return the fact, a new one if need be, with the next version's number."""
@@ -183,11 +186,12 @@ class Ledger:
             writing.count_versions(self.using, self.scope, self.fact.number, self.fact.last_version)
         return self.fact
 
-    def decide(self, version: int, decision: Decision) -> None:
+    def decide(self, key: str, version: int, decision: Decision) -> FactView:
         """End a version's standing and open the next one."""
         named = (self.existing().number, version)
         writing.end_standings(self.using, self.scope, [named], self.at)
         self._stand(version, decision)
+        return self._told(key, version)
 
     def _stand(self, version: int, decision: Decision) -> None:
         Standing.objects.db_manager(self.using).at(self.scope).create(
@@ -200,8 +204,7 @@ class Ledger:
             policy=decision.policy,
         )
 
-    def cite(self, version: int, cited: Lineage) -> None:
-        """Store what a version rests on."""
+    def _cite(self, version: int, cited: Lineage) -> None:
         parts, number = tuple(map(str, self.scope.parts)), self.existing().number
         rows = [
             (random_id(), *parts, number, version, *map(str, where.parts[1:]), chunk)
@@ -217,7 +220,7 @@ class Ledger:
                 return each
         raise FactNotFound
 
-    def view(self, key: str, version: int) -> FactView:
+    def _told(self, key: str, version: int) -> FactView:
         """Return a version as it stands now, and send the signal of its status once this commits."""
         found = self.seen(key, version)
         ids = {"fact": self.existing().id, "version": found.id}

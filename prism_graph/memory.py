@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import router
 from django.views.decorators.debug import sensitive_variables
 
-from prism_graph import erase, everything, facts, ingest, reading, search
+from prism_graph import erase, erase_scope, facts, ingest, reading, search
 from prism_graph.errors import InvalidScope
 from prism_graph.ledger import Claim
 from prism_graph.models import Chunk
@@ -395,7 +395,7 @@ class Memory:
         of these scopes, facts in this one. Receipts stay.
         """
         order = Order.by(actor, reason)
-        return everything.erase_everything(self._scope, self._using, include_owners, order)
+        return erase_scope.erase_everything(self._scope, self._using, include_owners, order)
 
     # Each runs in Django's database thread, so the event loop goes on meanwhile.
     aingest = _twin(ingest)

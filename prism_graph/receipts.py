@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import Final, Self
 
 from django.utils.crypto import salted_hmac
 
@@ -13,7 +13,7 @@ from prism_graph.models import Receipt
 from prism_graph.records import ErasureReport
 from prism_graph.scope import Scope
 
-SALT = "prism_graph.receipt"
+SALT: Final = "prism_graph.receipt"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from prism_graph.models.base import random_ids
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.trust import Origin, Trust
 
+# Ids named one by one in a statement; every database takes as many.
+BATCH: Final = 500
 # Fewer new texts than this leave the next reader little to merge.
 TIDY_FROM: Final = 200
 
@@ -63,6 +65,12 @@ _LINK_FIELDS: Final = (
 def digest(text: str) -> str:
     """Return 128 bits that stand for a text, in hexadecimal."""
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield ids, as many at a time as one statement names."""
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ ORDER: Final = (
         "ledger",
         "facts",
     ),
-    *("losses", "receipts", "erase", "everything", "repair"),
+    *("lost_evidence", "receipts", "erase", "erase_scope", "repair"),
     # the façade
     "memory",
     # Django wiring
@@ -73,9 +73,9 @@ RESERVED: Final = {
     "extra": ("managers",),
     "_base_manager": (),
     "_default_manager": (),
-    "_raw_delete": ("managers", "losses", "erase", "everything"),
+    "_raw_delete": ("managers", "lost_evidence", "erase", "erase_scope"),
     "through": ("managers", "models.base"),
-    "system": ("managers", "models.citing", "losses", "erase", "everything", "repair"),
+    "system": ("managers", "models.citing", "lost_evidence", "erase", "erase_scope", "repair"),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -23,8 +23,6 @@ from prism_graph.trust import Trust
 
 WHY: Final = "find the facts that rest on erased text, in the scopes below"
 LOST: Final = "evidence was erased"
-# Named one by one in a statement; every database takes as many.
-BATCH: Final = 500
 
 Doomed = Mapping[Scope, Sequence[int]]
 # A version: its fact's number and its own.
@@ -153,7 +151,7 @@ def _judge_again(using: str, loss: Loss, kept: Sequence[Named], at: datetime) ->
             )
             for (fact, version), status in changed.items()
         ],
-        batch_size=BATCH,
+        batch_size=writing.BATCH,
     )
     return list(changed)
 
@@ -168,14 +166,9 @@ def _after(held: Standing, remaining: Sequence[Trust], policy: Any) -> FactStatu
 def forget(using: str, scope: Scope, versions: Sequence[str], facts: Sequence[int]) -> None:
     """Delete versions by id, with their standings and citations, and those facts that have none left."""
     rows = FactVersion.objects.db_manager(using).at(scope)
-    for batch in _batches(versions):
+    for batch in writing.batches(versions):
         rows.filter(id__in=batch)._raw_delete(using)
     among = engine(connections[using]).among
     left = rows.filter(among("fact_number", facts)).values_list("fact_number", flat=True)
     empty = set(facts).difference(left.distinct())
     Fact.objects.db_manager(using).at(scope).filter(among("number", empty))._raw_delete(using)
-
-
-def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(items), BATCH):
-        yield items[start : start + BATCH]

@@ -20,10 +20,9 @@ from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.signals import announce, memory_erased
 from prism_graph.transactions import stamp, write_block
+from prism_graph.writing import batches
 
 BELOW: Final = "erase every scope below one that is erased"
-# Scopes named one by one in a statement; every database takes as many.
-BATCH: Final = 500
 # What is counted, by table.
 COUNTED: Final[dict[Any, str]] = {
     Chunk: "chunks",
@@ -52,7 +51,7 @@ def erase_everything(
             here += _delete(using, model, subtree, [own])
             below += _delete(using, model, subtree, list(clocks.values()))
         # Its own stays, so that nothing recorded later seems to be from before the receipt.
-        for batch in _batches(list(clocks.values())):
+        for batch in batches(list(clocks.values())):
             _rows(using, ScopeClock, subtree).filter(id__in=batch)._raw_delete(using)
         announce(memory_erased, Source, scope, using)
         receipts.write(scope, using, at, order, "erase_everything", here=here, below=below)
@@ -107,14 +106,9 @@ def _delete(
 ) -> ErasureReport:
     """Delete a table's rows in the scopes of these clocks; return the count, if it is one of those kept."""
     count = 0
-    for batch in _batches(clocks):
+    for batch in batches(clocks):
         place = {name: OuterRef(name) for name in COLUMNS}
         closed = _rows(using, ScopeClock, subtree).filter(**place, id__in=batch)
         count += _rows(using, model, subtree).filter(Exists(closed))._raw_delete(using)
     counted: dict[str, Any] = {COUNTED[model]: count} if model in COUNTED else {}
     return replace(EMPTY, **counted)
-
-
-def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), BATCH):
-        yield names[start : start + BATCH]
