@@ -742,8 +742,9 @@ def test_losing_evidence_never_raises_a_version(memory: Memory) -> None:
 
 
 def test_what_a_person_accepted_waits_again_when_it_loses_a_citation(memory: Memory) -> None:
-    evidence = page_and_turn(memory, Trust.TOOL)
-    memory.assert_fact("city", **said(memory, evidence=evidence))
+    page = memory.ingest("page", "I live in Oslo.", origin=Origin(Trust.TOOL)).added
+    # What remains would be accepted by itself; it is not what the person saw.
+    memory.assert_fact("city", **said(memory, evidence=[*page, *heard(memory)]))
     memory.accept("city", actor="ann")
     memory.erase("page")
     (view,) = memory.timeline("user-7")
