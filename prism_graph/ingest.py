@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.db.models import Max
 from django.dispatch import Signal
 
-from prism_graph import clock, conf, limits, writing
+from prism_graph import conf, limits, writing
 from prism_graph.chunking import MarkdownChunker, Piece, WholeChunker
 from prism_graph.chunking.cover import pieces_of
 from prism_graph.chunking.lines import LineIndex
@@ -234,7 +234,7 @@ def record(
     speaker = limits.check_text(speaker, "speaker", limits.MAX_LABEL)
     origin = limits.check_origin(origin)
     turn = random_id() if turn_id is None else limits.check_key(turn_id, "turn_id")
-    when = None if occurred_at is None else clock.parse(occurred_at)
+    when = limits.check_instant(occurred_at, "occurred_at")
     if not text:
         raise InvalidInput("A turn must not be empty.")
     pieces = pieces_of(WholeChunker() if len(text) <= WHOLE_TURN else MarkdownChunker(), text)

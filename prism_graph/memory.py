@@ -15,6 +15,7 @@ from prism_graph import erase, erase_scope, facts, ingest, reading, search
 from prism_graph.errors import InvalidScope
 from prism_graph.ledger import Claim
 from prism_graph.models import Chunk
+from prism_graph.options import Options
 from prism_graph.receipts import Order
 from prism_graph.records import (
     ChunkView,
@@ -163,7 +164,7 @@ class Memory:
             self._scope,
             self._using,
             query,
-            search.Options(
+            Options.checked(
                 limit=limit,
                 known_at=known_at,
                 phrases=phrases,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
 from django.db import connections
 from numpy.typing import NDArray
 
-from prism_graph import analysis, clock, limits, ranking, reading
+from prism_graph import analysis, ranking, reading
 from prism_graph.codepoints import is_storable
-from prism_graph.errors import InvalidInput, LimitExceeded
+from prism_graph.errors import InvalidInput
 from prism_graph.fulltext import FullText, engine
 from prism_graph.fulltext.base import (
     KIND_SHIFT,
@@ -25,6 +24,7 @@ from prism_graph.fulltext.base import (
     Level,
 )
 from prism_graph.models import Chunk, ChunkText, Source
+from prism_graph.options import Options
 from prism_graph.ranking import Directory, Ranking
 from prism_graph.records import ChunkView, Hit
 from prism_graph.scope import Scope
@@ -32,11 +32,6 @@ from prism_graph.succession import successors
 from prism_graph.trust import Trust
 from prism_graph.writing import digest
 
-MAX_LIMIT: Final = 100
-MAX_NEIGHBOURS: Final = 10
-MAX_PHRASES: Final = 10
-MAX_PHRASE: Final = 1000
-MAX_KEYS: Final = 100
 # Texts read to verify phrases, at most; and their characters times the phrases' words.
 PHRASE_WORK: Final = 2000
 PHRASE_BATCH: Final = 200
@@ -47,64 +42,6 @@ _LEVELS: Final = np.array([Trust.from_code(code).level for code in range(len(Tru
 _SCOPE_SHIFT: Final = 40
 
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a search may be told besides the query; checked before anything is read."""
-
-    limit: int = 10
-    known_at: datetime | str | None = None
-    phrases: Iterable[str] = ()
-    min_trust: Trust | None = None
-    sources: Iterable[str] | None = None
-    since: datetime | str | None = None
-    until: datetime | str | None = None
-    metadata: Mapping[str, Any] | None = None
-    neighbours: int = 0
-    explain: bool = False
-
-    def checked(self) -> Options:
-        """Return the options in one form. Raises InvalidInput or LimitExceeded."""
-        if self.min_trust is not None and not isinstance(self.min_trust, Trust):
-            raise InvalidInput("min_trust must be a prism_graph.Trust.")
-        return Options(
-            limit=_whole("limit", self.limit, 1, MAX_LIMIT),
-            known_at=_instant(self.known_at),
-            phrases=_texts("phrases", self.phrases, MAX_PHRASES, MAX_PHRASE),
-            min_trust=self.min_trust,
-            sources=None
-            if self.sources is None
-            else _texts("sources", self.sources, MAX_KEYS, limits.MAX_KEY),
-            since=_instant(self.since),
-            until=_instant(self.until),
-            metadata=None if self.metadata is None else limits.check_metadata(self.metadata),
-            neighbours=_whole("neighbours", self.neighbours, 0, MAX_NEIGHBOURS),
-            explain=bool(self.explain),
-        )
-
-
-def _whole(name: str, value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"{name} must be a whole number.")
-    if not least <= value <= most:
-        raise LimitExceeded(f"{name} must be {least} to {most}.")
-    return value
-
-
-def _instant(value: datetime | str | None) -> datetime | None:
-    return None if value is None else clock.parse(value)
-
-
-def _texts(name: str, given: Iterable[str], most: int, longest: int) -> tuple[str, ...]:
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidInput(f"Give {name} as a list of text.")
-    listed = tuple(item for item, _ in zip(given, range(most + 1), strict=False))
-    if not all(isinstance(item, str) for item in listed):
-        raise InvalidInput(f"Give {name} as a list of text.")
-    if len(listed) > most or any(len(item) > longest for item in listed):
-        raise LimitExceeded(f"{name} takes at most {most} texts of {longest} characters.")
-    return listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +62,6 @@ def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
     """Return the best passages for a query. See Memory.search."""
     if not isinstance(query, str):
         raise InvalidInput("The query must be text.")
-    options = options.checked()
     # A phrase of nothing visible stands in every passage.
     phrases = [Phrase.of(text) for text in options.phrases if analysis.fold(text).strip()]
     asked = analysis.query_terms("\n".join((query, *(phrase.text for phrase in phrases))))
@@ -133,9 +69,7 @@ def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
         return []
     index = engine(connections[using])
     with index.reading():
-        reader = _Reader(
-            scope, using, index, index.directory(scope.chain, _instant(options.known_at))
-        )
+        reader = _Reader(scope, using, index, index.directory(scope.chain, options.known_at))
         if not len(reader.directory):
             return []
         ranked = ranking.rank(reader.directory, asked, reader.postings)
@@ -209,9 +143,7 @@ class _Reader:
         return self._named(row[1:] for row in rows.iterator() if _has_members(row[0], wanted))
 
     def _numbers_within(self, options: Options) -> Any:
-        levels = self.index.directory(
-            self.chain, _instant(options.known_at), _instant(options.since), _instant(options.until)
-        )
+        levels = self.index.directory(self.chain, options.known_at, options.since, options.until)
         return np.concatenate([level.numbers for level in levels])
 
     def holding(self, words: Sequence[str]) -> Mask:
@@ -286,9 +218,8 @@ class _Reader:
         numbers = {int(self.directory.numbers[at]) for at in order}
         numbers.update(number for beside in around.values() for number in beside)
         views = self._views(numbers)
-        known_at = _instant(options.known_at)
         found = [int(self.directory.numbers[at]) for at in order]
-        superseded = successors(self.scope, self.using, found, known_at) if found else {}
+        superseded = successors(self.scope, self.using, found, options.known_at) if found else {}
         hits = []
         for place, at in enumerate(order, start=1):
             number = int(self.directory.numbers[at])

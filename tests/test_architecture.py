@@ -20,17 +20,8 @@ PACKAGE = Path(prism_graph.__file__).parent
 # From the bottom up: a module imports from those before it only. A folder's modules stand together.
 ORDER: Final = (
     # values: plain Python, no ORM, no settings, no I/O
-    *(
-        "errors",
-        "codepoints",
-        "scope",
-        "trust",
-        "clock",
-        "policy",
-        "intervals",
-        "records",
-        "limits",
-    ),
+    *("errors", "codepoints", "scope", "trust", "clock", "policy", "intervals", "records"),
+    *("limits", "options"),
     *("analysis", "indexing", "ranking", "chunking"),
     "",  # prism_graph/__init__.py: public names
     # storage: rows and engines

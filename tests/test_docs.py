@@ -565,7 +565,13 @@ def test_the_chunkers_are_documented_with_their_defaults() -> None:
 
 
 LIMITED = (
-    *("prism_graph.limits", "prism_graph.search", "prism_graph.scope", "prism_graph.trust"),
+    *(
+        "prism_graph.limits",
+        "prism_graph.options",
+        "prism_graph.search",
+        "prism_graph.scope",
+        "prism_graph.trust",
+    ),
     *("prism_graph.chunking.limits", "prism_graph.analysis.query"),
 )
 
