@@ -51,25 +51,23 @@ def successors(
 
     Nearest scope first, then by key. One statement where no fact cites any of the chunks.
     """
-    wanted, among = set(numbers), engine(connections[using]).among
-    citations = Citation.objects.db_manager(using).visible_to(scope)
-    facts = set(
-        citations.filter(among("cited_number", wanted)).values_list("fact_number", flat=True)
-    )
-    if not facts:
-        return {}
+    among = engine(connections[using]).among
     found: dict[Place, Succession] = defaultdict(Succession)
-    rows = citations.filter(among("fact_number", facts))
+    citations = Citation.objects.db_manager(using).visible_to(scope)
+    rows = citations.filter(among("cited_number", numbers))
     for *parts, fact, version, number in rows.values_list(
         *COLUMNS, "fact_number", "version", "cited_number"
     ):
         found[Scope.from_columns(*parts), fact].cited[number].add(version)
-    for row in _accepted(scope, using, facts, known_at):
-        *parts, fact, number, start, end, recorded_at, key = row
-        succession = found[Scope.from_columns(*parts), fact]
-        succession.key = key
-        succession.recorded_at = max(succession.recorded_at, recorded_at)
-        succession.stated.append(Stated(number, start, end, FactStatus.ACCEPTED))
+    if not found:
+        return {}
+    for row in _accepted(scope, using, {fact for _, fact in found}, known_at):
+        *parts, fact, version, start, end, recorded_at, key = row
+        # Facts of other levels may have the same number.
+        if (succession := found.get((Scope.from_columns(*parts), fact))) is not None:
+            succession.key = key
+            succession.recorded_at = max(succession.recorded_at, recorded_at)
+            succession.stated.append(Stated(version, start, end, FactStatus.ACCEPTED))
     depth = {level: place for place, level in enumerate(scope.chain)}
     named: dict[int, list[FactRef]] = defaultdict(list)
     for (where, _), succession in found.items():
@@ -78,7 +76,6 @@ def successors(
     return {
         number: tuple(sorted(refs, key=lambda ref: (depth[ref.scope], ref.key)))
         for number, refs in named.items()
-        if number in wanted
     }
 
 
