@@ -101,6 +101,10 @@ class ReviewGrant:
             raise InvalidScope("PRISM_GRAPH['REVIEW_SCOPES'] must return a list of Scope.")
         return cls(tuple(dict.fromkeys(granted)), _ISSUED)
 
+    def covers(self, scope: Scope) -> bool:
+        """Say whether a scope is one of these or lies below one."""
+        return any(granted in scope.chain for granted in self.scopes)
+
 
 @dataclass(frozen=True, slots=True)
 class ForReview:

@@ -91,3 +91,7 @@ class SupersedeRefused(PrismGraphError):
 
 class AmbiguousFact(PrismGraphError):
     """Several versions are open: name one with version=."""
+
+
+class StaleReview(PrismGraphError):
+    """What this decision rests on has changed since the page was drawn: look again, then decide."""

@@ -49,23 +49,36 @@ JUDGEMENTS: Final = (FactStatus.ACCEPTED, FactStatus.BELIEF, FactStatus.PROPOSAL
 # What waits for a decision, and what has had its last one.
 UNDECIDED: Final = (FactStatus.BELIEF, FactStatus.PROPOSAL)
 CLOSED: Final = (FactStatus.REJECTED, FactStatus.RETRACTED)
+_BELIEVED: Final = (Trust.USER, Trust.DOCUMENT)
 
 
 class AcceptancePolicy:
     """Accept what people and documents say, keep what the agent concludes, ask about the rest.
 
-    A policy of a project's own has the same method and a `name` that decisions are recorded under.
+    A policy of a project's own has the same method and a `name` that decisions are recorded under. With a
+    method `why(cited)` it tells a reviewer what its judgement rests on; it may do without.
     """
 
     name = "default/1"
 
     def judge(self, cited: Sequence[Trust]) -> FactStatus:
         """Return a status for the effective trust of all cited chunks, of which there is at least one."""
-        if all(trust in (Trust.USER, Trust.DOCUMENT) for trust in cited):
+        if all(trust in _BELIEVED for trust in cited):
             return FactStatus.ACCEPTED
         if all(trust is Trust.AGENT for trust in cited):
             return FactStatus.BELIEF
         return FactStatus.PROPOSAL
+
+    def why(self, cited: Sequence[Trust]) -> str:
+        """Return a sentence on what the judgement rests on."""
+        status = self.judge(cited)
+        if status is FactStatus.ACCEPTED:
+            return "Every passage it rests on is the word of a user or a document."
+        if status is FactStatus.BELIEF:
+            return "Every passage it rests on is the agent's own word."
+        others = [trust for trust in Trust if trust in cited and trust not in _BELIEVED]
+        names = " and ".join(trust.value for trust in others)
+        return f"Not every passage it rests on is the word of a user or a document: some are of {names}."
 
 
 class NoPolicy:

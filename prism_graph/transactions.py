@@ -49,6 +49,14 @@ def write_block(using: str) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def rehearsal(using: str) -> Iterator[None]:
+    """Run the block as `write_block` does and take all of it back; what waits for a commit goes too."""
+    with write_block(using):
+        yield
+        transaction.set_rollback(True, using=using)
+
+
 def _is_retryable(error: DatabaseError) -> bool:
     code = getattr(error.__cause__, "sqlstate", None)
     if code == _FOREIGN_KEY:

@@ -19,6 +19,8 @@ from prism_graph.analysis import (
     phrase_pattern,
     phrase_words,
     query_terms,
+    sought,
+    spans,
 )
 from prism_graph.analysis.pinned import UNSTABLE
 from tests.effort import growth
@@ -305,3 +307,37 @@ def test_a_question_survives_the_cut_to_the_limit() -> None:
 @given(st.text())
 def test_a_length_alone_is_the_length_of_the_terms(text: str) -> None:
     assert length_of(text) == index_terms(text)[1]
+
+
+class TestSpans:
+    @pytest.mark.parametrize(
+        ("asked", "text", "marked"),
+        [
+            (
+                "ana lives in Lisbon",
+                "Ana is living in Lisbon's centre.",
+                ["Ana", "living", "Lisbon's"],
+            ),
+            (
+                "Lisbon",
+                "She left Lis\u200bbon, then LISBON\u0301.",
+                ["Lis\u200bbon", "LISBON\u0301"],
+            ),
+            ("東京", "東京に住んでいます。", ["東京"]),
+            ("กรุงเทพ", "ไปกรุงเทพ", ["กรุงเทพ"]),
+            ("zx-4471-b", "part ZX-4471-B, not 4472", ["ZX-4471-B"]),
+            ("Zürich", "zurich and ZÜRICH", ["zurich", "ZÜRICH"]),
+            ("the of and", "the end", ["the"]),
+            ("", "nothing", []),
+        ],
+    )
+    def test_mark_the_words_asked_for_as_they_stand(self, asked, text, marked):
+        found = spans(text, sought(asked))
+        assert [text[start:end] for start, end in found] == marked
+
+    @given(st.text(st.characters(exclude_categories=["Cs"])), st.text())
+    def test_are_in_order_and_apart(self, text, asked):
+        found = spans(text, sought(asked.encode(errors="ignore").decode()))
+        flat = [edge for span in found for edge in span]
+        assert flat == sorted(flat)
+        assert all(0 <= start < end <= len(text) for start, end in found)

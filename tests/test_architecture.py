@@ -21,7 +21,7 @@ PACKAGE = Path(prism_graph.__file__).parent
 ORDER: Final = (
     # values: plain Python, no ORM, no settings, no I/O
     *("errors", "codepoints", "scope", "trust", "clock", "policy", "intervals", "records"),
-    *("limits", "options"),
+    *("limits", "options", "visible"),
     *("analysis", "indexing", "ranking", "chunking"),
     "",  # prism_graph/__init__.py: public names
     # storage: rows and engines
@@ -43,8 +43,10 @@ ORDER: Final = (
     *("lost_evidence", "receipts", "erase", "erase_scope", "repair"),
     # the façade
     "memory",
+    "review",
     # Django wiring
     *("receivers", "checks", "management", "apps"),
+    *("admin", "templatetags"),
     # for the tests of projects
     "testing",
 )
@@ -66,7 +68,10 @@ RESERVED: Final = {
     "_default_manager": (),
     "_raw_delete": ("managers", "lost_evidence", "erase", "erase_scope"),
     "through": ("managers", "models.base"),
-    "system": ("managers", "models.citing", "lost_evidence", "erase", "erase_scope", "repair"),
+    "system": (
+        *("managers", "models.citing", "lost_evidence", "erase", "erase_scope", "repair"),
+        "review.cases",
+    ),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),
 }

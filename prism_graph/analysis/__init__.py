@@ -7,6 +7,7 @@ from typing import Final
 from prism_graph.analysis.folding import fold
 from prism_graph.analysis.phrases import phrase_pattern, phrase_words
 from prism_graph.analysis.query import MAX_TERMS, PREFIX, Query, Segment, Term, query_terms
+from prism_graph.analysis.spans import sought, spans
 from prism_graph.analysis.terms import index_terms, length_of
 
 NAME: Final = "prism"
@@ -27,4 +28,6 @@ __all__ = [
     "phrase_pattern",
     "phrase_words",
     "query_terms",
+    "sought",
+    "spans",
 ]

@@ -52,6 +52,8 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
+                "permissions": [("erase_source", "Can erase source with all that rests on it")],
                 "indexes": [
                     models.Index(
                         fields=["tenant", "owner", "agent", "thread", "number"],
@@ -141,6 +143,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "indexes": [
                     models.Index(
                         fields=["source_number", "tenant", "owner", "agent", "thread", "ordinal"],
@@ -243,6 +246,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(
@@ -300,6 +304,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "indexes": [
                     models.Index(
                         fields=[
@@ -405,6 +410,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "constraints": [
                     models.CheckConstraint(
                         condition=models.Q(

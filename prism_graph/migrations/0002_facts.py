@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "indexes": [
                     models.Index(
                         fields=["tenant", "owner", "agent", "thread", "number"],
@@ -121,6 +122,13 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "verbose_name_plural": "facts",
+                "default_permissions": ("view",),
+                "permissions": [
+                    ("accept_factversion", "Can accept and reject facts that wait"),
+                    ("retract_factversion", "Can retract facts"),
+                    ("erase_factversion", "Can erase facts"),
+                ],
                 "indexes": [
                     models.Index(
                         fields=[
@@ -223,6 +231,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "indexes": [
                     models.Index(
                         fields=[
@@ -315,6 +324,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "indexes": [
                     models.Index(
                         fields=[
@@ -435,6 +445,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
+                "default_permissions": ("view",),
                 "indexes": [
                     models.Index(
                         fields=["tenant", "owner", "agent", "thread", "erased_at"],

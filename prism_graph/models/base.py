@@ -161,6 +161,8 @@ class ScopedRow(models.Model):
         abstract = True
         base_manager_name = "closed"
         default_manager_name = "objects"
+        # Memory writes; nobody is permitted to add, change or delete a row by itself.
+        default_permissions = ("view",)
 
     def __str__(self) -> str:
         # The admin log keeps this text for ever, so it never shows content.

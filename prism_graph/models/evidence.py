@@ -83,6 +83,7 @@ class Source(ScopedModel):
     class Meta(ScopedModel.Meta):
         """One row per scope and key."""
 
+        permissions = [("erase_source", "Can erase source with all that rests on it")]
         constraints = [
             scope_check("prism_graph_source_scope"),
             models.UniqueConstraint(fields=["key_digest", *COLUMNS], name="prism_graph_source_key"),

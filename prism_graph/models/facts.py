@@ -110,6 +110,12 @@ class FactVersion(ScopedModel):
     class Meta(ScopedModel.Meta):
         """Numbered per fact; a stated end lies after the start."""
 
+        verbose_name_plural = "facts"
+        permissions = [
+            ("accept_factversion", "Can accept and reject facts that wait"),
+            ("retract_factversion", "Can retract facts"),
+            ("erase_factversion", "Can erase facts"),
+        ]
         constraints = [
             scope_check("prism_graph_factversion_scope"),
             models.UniqueConstraint(

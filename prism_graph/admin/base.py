@@ -1,0 +1,173 @@
+"""What every page has in common: only what the user's grant covers, and nothing to write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.auth import get_permission_codename
+from django.core.exceptions import PermissionDenied
+from django.db import router
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from prism_graph.doors import ReviewGrant, scope_of
+from prism_graph.models import Chunk
+
+if TYPE_CHECKING:
+    AnyModelAdmin = admin.ModelAdmin[Any]
+else:
+    AnyModelAdmin = admin.ModelAdmin
+
+_GRANT: Final = "_prism_graph_grant"
+
+
+def grant_of(request: HttpRequest) -> ReviewGrant:
+    """Return what the user of a request may review; the project is asked once a request."""
+    grant: ReviewGrant | None = getattr(request, _GRANT, None)
+    if grant is None:
+        grant = ReviewGrant.for_user(request.user)
+        setattr(request, _GRANT, grant)
+    return grant
+
+
+def database() -> str:
+    """Return the alias of the database that memory is in."""
+    return router.db_for_write(Chunk)
+
+
+class ScopeFilter(admin.SimpleListFilter):
+    """Narrow a list to one of the scopes that the user was granted."""
+
+    title = "granted scope"
+    parameter_name = "granted"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the granted scopes by place; no row is looked at."""
+        scopes = grant_of(request).scopes
+        named = [" › ".join(part for part in map(str, scope.parts) if part) for scope in scopes]
+        return [(str(place), name) for place, name in enumerate(named)] if len(named) > 1 else []
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Leave the rows of that scope and those below."""
+        scopes = dict(enumerate(grant_of(request).scopes))
+        value = self.value()
+        scope = scopes.get(int(value)) if value and value.isdecimal() else None
+        if scope is None:
+            return queryset
+        return queryset.filter(**{name: part for name, part in scope.columns.items() if part})
+
+
+class PageOfRows(ChangeList):
+    """A list that reads what its columns say beside the rows once a page."""
+
+    model_admin: ReviewAdmin
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read the page, then what belongs to its rows."""
+        super().get_results(request)
+        rows = list(self.result_list)
+        self.model_admin.attach(request, rows)
+        self.result_list = rows
+
+
+class ReviewAdmin(AnyModelAdmin):
+    """Rows of the user's grant, read-only. A row outside it is one that does not exist."""
+
+    list_per_page = 50
+    list_max_show_all = 100
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_filter: ClassVar[Any] = (ScopeFilter,)
+    page_template: ClassVar[str]
+    change_list_template = "prism_graph/admin/list.html"
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Return the rows that the user's grant covers."""
+        rows = self.model.objects.db_manager(database()).for_review(grant_of(request))
+        ordering = self.get_ordering(request)
+        return rows.order_by(*ordering) if ordering else rows
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Return the list that calls `attach`."""
+        return PageOfRows
+
+    def attach(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Read what the columns say beside the rows of a page, in a fixed number of statements."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return False: rows are written by Memory."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return False: what memory holds does not change."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return False: erasing takes along what rests on a row."""
+        return False
+
+    def may(self, request: HttpRequest, action: str) -> bool:
+        """Say whether the user has this model's permission of that name."""
+        user: Any = request.user
+        codename = get_permission_codename(action, self.opts)
+        return bool(user.has_perm(f"{self.opts.app_label}.{codename}"))
+
+    def address(self, name: str, *args: Any) -> str:
+        """Return the path of one of this model's pages."""
+        opts = self.opts
+        return reverse(
+            f"{self.admin_site.name}:{opts.app_label}_{opts.model_name}_{name}", args=args
+        )
+
+    def row(self, request: HttpRequest, object_id: str) -> Any:
+        """Return a row for a page about it, None where there is none. Raises PermissionDenied."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        return self.get_object(request, unquote(object_id))
+
+    def missing(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer as for any row that does not exist."""
+        return self._get_obj_does_not_exist_redirect(  # type: ignore[attr-defined,no-any-return]
+            request, self.opts, object_id
+        )
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: Mapping[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show a row; there is no form."""
+        if request.method not in {"GET", "HEAD"}:
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        row = self.row(request, object_id)
+        if row is None:
+            return self.missing(request, object_id)
+        context = {"row": row, "scope": scope_of(row), **self.details(request, row)}
+        return self.page(request, self.page_template, str(row).capitalize(), context)
+
+    def details(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """Return what the page of a row shows."""
+        return {}
+
+    def page(
+        self, request: HttpRequest, template: str, title: str, context: Mapping[str, Any]
+    ) -> TemplateResponse:
+        """Return a page of this model. Its title may stand in a browser's history: no stored text."""
+        request.current_app = self.admin_site.name
+        shared = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": title,
+            "list_url": self.address("changelist"),
+        }
+        # What a reviewer saw is not for the next one at the same browser.
+        return TemplateResponse(
+            request, template, {**shared, **context}, headers={"Cache-Control": "no-store"}
+        )

@@ -1,0 +1,58 @@
+"""The timeline of a subject: every version over both clocks, and what holds at two instants."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from prism_graph import clock, review
+from prism_graph.admin.base import ReviewAdmin, database
+from prism_graph.admin.drawing import draw
+from prism_graph.doors import scope_of
+from prism_graph.errors import PrismGraphError
+from prism_graph.memory import Memory
+
+
+def view(model_admin: ReviewAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Draw the facts about the subject of a version, as a reader at its scope sees them."""
+    row = model_admin.row(request, object_id)
+    if row is None:
+        return model_admin.missing(request, object_id)
+    scope, errors = scope_of(row), []
+    instants: dict[str, datetime | None] = {"at": None, "known_at": None}
+    for name in instants:
+        try:
+            instants[name] = _instant(request.GET.get(name, ""))
+        except PrismGraphError as refusal:
+            errors.append((name, str(refusal)))
+    memory = Memory(scope, database())
+    facts = memory.facts(row.subject, at=instants["at"], known_at=instants["known_at"])
+    charts = []
+    for history in review.histories(scope, database(), row.subject):
+        drawing = draw(history.areas(), instants["at"], instants["known_at"])
+        versions = {each.stated.number: each for each in history.stood}
+        charts.append({"history": history, "drawing": drawing, "versions": versions})
+    context: dict[str, Any] = {
+        "row": row,
+        "charts": charts,
+        "facts": facts,
+        "errors": errors,
+        "asked": {name: request.GET.get(name, "") for name in instants},
+        "pickers": [("at", "True at (UTC)"), ("known_at", "As known at (UTC)")],
+        "scope": scope,
+        **instants,
+        "back_url": model_admin.address("change", row.pk),
+    }
+    title = f"Timeline of the subject of {row}"
+    return model_admin.page(request, "prism_graph/admin/timeline.html", title, context)
+
+
+def _instant(text: str) -> datetime | None:
+    """Return the instant that a field names; one without an offset is in UTC. Raises InvalidInput."""
+    written = text.strip()
+    if not written:
+        return None
+    offset = written.endswith(("Z", "z")) or "+" in written or "-" in written[10:]
+    return clock.parse(written if offset else f"{written}Z")

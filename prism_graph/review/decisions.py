@@ -1,0 +1,284 @@
+"""Decisions of a reviewer: rehearsed for the page to be confirmed, and made if they still do the same.
+
+To rehearse is to decide, look, and take it back. So what a page announces is what happens, by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from prism_graph import clock, erase, factrows, facts
+from prism_graph.doors import scope_of
+from prism_graph.errors import (
+    FactConflict,
+    FactNotFound,
+    PrismGraphError,
+    SourceNotFound,
+    StaleReview,
+)
+from prism_graph.intervals import Held, contested
+from prism_graph.models import Chunk, FactVersion, Receipt, Source
+from prism_graph.policy import FactStatus
+from prism_graph.receipts import Order
+from prism_graph.records import ErasureReport, FactView
+from prism_graph.scope import Scope
+from prism_graph.transactions import rehearsal, stamp, write_block
+
+SALT: Final = "prism_graph.review"
+
+
+class Verb(Enum):
+    """What a reviewer does with a version of a fact; a source is only erased."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    RETRACT = "retract"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a reviewer orders, who and why; `over` names the version that a claim is accepted over."""
+
+    verb: Verb
+    actor: str = ""
+    reason: str = field(default="", repr=False)
+    over: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One version before and after a decision; None where it is not there."""
+
+    before: FactView | None
+    after: FactView | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a decision does, or why memory refuses it.
+
+    `changes` are the versions of the same key that the decision touches. `erased` counts what goes from the
+    target's own scope, `erased_below` from the scopes below. `over` is the version to name for a refused
+    acceptance to succeed. `token` stands for all that the decision rests on and does, `receipt` names an
+    erasure's receipt.
+    """
+
+    token: str
+    changes: tuple[Change, ...] = ()
+    erased: ErasureReport | None = None
+    erased_below: ErasureReport | None = None
+    refusal: str = ""
+    over: int | None = None
+    receipt: str = ""
+
+
+class Target(Protocol):
+    """What a decision is made on, at exactly one scope of one database."""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope it stands at."""
+        ...
+
+    @property
+    def using(self) -> str:
+        """The database's alias."""
+        ...
+
+    def state(self) -> tuple[Any, ...]:
+        """Return all that a decision rests on, as values. Raises FactNotFound or SourceNotFound."""
+        ...
+
+    def versions(self) -> tuple[FactView, ...]:
+        """Return the versions of a fact under decision, none for a source."""
+        ...
+
+    def carry_out(self, decision: Decision) -> ErasureReport | None:
+        """Do it; return what an erasure removed."""
+        ...
+
+    def in_its_place(self) -> int | None:
+        """Return the accepted version whose place a claim would take now; None for none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTarget:
+    """A version of a fact."""
+
+    scope: Scope
+    using: str
+    key: str = field(repr=False)
+    version: int
+    id: str
+
+    @classmethod
+    def of(cls, row: FactVersion, using: str) -> VersionTarget:
+        """Return the target that a version's row names."""
+        return cls(scope_of(row), using, row.fact.key, row.number, row.id)
+
+    def state(self) -> tuple[FactView, ...]:
+        """Return every version of the key at this scope. Raises FactNotFound if this one is gone."""
+        views = self.versions()
+        if not any(view.id == self.id for view in views):
+            raise FactNotFound
+        return views
+
+    def versions(self) -> tuple[FactView, ...]:
+        """Return every version of the key at exactly this scope, by number."""
+        question = factrows.Question(key=self.key)
+        views = factrows.standing(self.scope, self.using, question)
+        return tuple(view for view in views if view.scope == self.scope)
+
+    def carry_out(self, decision: Decision) -> ErasureReport | None:
+        """Do it through the services behind Memory."""
+        place = (self.scope, self.using, self.key)
+        by: dict[str, Any] = {"actor": decision.actor, "reason": decision.reason}
+        if decision.verb is Verb.ERASE:
+            return erase.erase_fact(*place, self.version, Order.by(**by))
+        if decision.verb is Verb.ACCEPT:
+            facts.accept(*place, version=self.version, over=decision.over, **by)
+        elif decision.verb is Verb.REJECT:
+            facts.reject(*place, version=self.version, **by)
+        else:
+            facts.retract(*place, version=self.version, **by)
+        return None
+
+    def in_its_place(self) -> int | None:
+        """Return the number of the accepted version whose place this one would take now."""
+        views = self.versions()
+        claim = next(view for view in views if view.id == self.id)
+        return place_taken(claim, views)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTarget:
+    """A source with its passages."""
+
+    scope: Scope
+    using: str
+    key: str = field(repr=False)
+    id: str
+
+    @classmethod
+    def of(cls, row: Source, using: str) -> SourceTarget:
+        """Return the target that a source's row names."""
+        return cls(scope_of(row), using, row.key, row.id)
+
+    def state(self) -> tuple[Any, ...]:
+        """Return its row and the ids of its passages. Raises SourceNotFound."""
+        sources = Source.objects.db_manager(self.using).at(self.scope)
+        row = sources.filter(pk=self.id).values_list("number", "title", "uri", "retired_at").first()
+        if row is None:
+            raise SourceNotFound
+        chunks = Chunk.objects.db_manager(self.using).at(self.scope).filter(source_number=row[0])
+        rows = chunks.order_by("number").values_list("id", "retired_at")
+        return (*row, *rows.iterator())
+
+    def versions(self) -> tuple[FactView, ...]:
+        """Return none."""
+        return ()
+
+    def carry_out(self, decision: Decision) -> ErasureReport | None:
+        """Erase it."""
+        order = Order.by(decision.actor, decision.reason)
+        return erase.erase(self.scope, self.using, self.key, order)
+
+    def in_its_place(self) -> int | None:
+        """Return None."""
+        return None
+
+
+def place_taken(claim: FactView, versions: Sequence[FactView]) -> int | None:
+    """Return the number of the accepted version whose place a claim would take now, None for none."""
+    intervals = [
+        Held(view.version, view.valid_from, view.valid_to)
+        for view in sorted(versions, key=lambda view: (view.valid_from, view.version))
+        if view.status is FactStatus.ACCEPTED and view.id != claim.id
+        if view.valid_to is None or view.valid_to > view.valid_from
+    ]
+    return contested(intervals, claim.valid_from, claim.stated_valid_to, clock.now())
+
+
+def rehearse(target: Target, decision: Decision) -> Outcome:
+    """Return what a decision would do, and write nothing that stays."""
+    with rehearsal(target.using):
+        return _outcome(target, decision)
+
+
+def decide(target: Target, decision: Decision, token: str) -> Outcome:
+    """Make a decision whose rehearsal had this token.
+
+    Raises StaleReview when it would rest on anything else or do anything else by now, and PrismGraphError
+    with memory's own words when it was refused in rehearsal too.
+    """
+    with write_block(target.using):
+        outcome = _outcome(target, decision)
+        if not constant_time_compare(outcome.token, token):
+            raise StaleReview
+        if outcome.refusal:
+            raise PrismGraphError(outcome.refusal)
+    return outcome
+
+
+def _outcome(target: Target, decision: Decision) -> Outcome:
+    """Carry a decision out inside the caller's transaction and say what that did."""
+    # The lock comes first: until the transaction ends, what is read here stays true.
+    stamp(target.scope, target.using)
+    state, before = target.state(), target.versions()
+    try:
+        erased = target.carry_out(decision)
+    except PrismGraphError as refusal:
+        over = target.in_its_place() if isinstance(refusal, FactConflict) else None
+        return _sealed(decision, state, Outcome("", refusal=str(refusal), over=over))
+    changes = tuple(_changes(before, target.versions()))
+    outcome = Outcome("", changes, erased)
+    if erased is not None:
+        # The scope is locked, so the newest receipt is this erasure's.
+        receipts = Receipt.objects.db_manager(target.using).at(target.scope)
+        receipt = receipts.latest("erased_at")
+        below = ErasureReport(source_found=True, **receipt.counts_below)
+        outcome = replace(outcome, erased_below=below, receipt=receipt.id)
+    return _sealed(decision, state, outcome)
+
+
+def seen(target: Target) -> str:
+    """Return what stands for all that a decision on a target rests on, for a page to bring back."""
+    return _keyed([_spelt(each) for each in target.state()])
+
+
+def _changes(before: Sequence[FactView], after: Sequence[FactView]) -> Iterator[Change]:
+    then, now = ({view.version: view for view in views} for views in (before, after))
+    for number in sorted(then.keys() | now.keys()):
+        change = Change(then.get(number), now.get(number))
+        if _essence(change.before) != _essence(change.after):
+            yield change
+
+
+def _essence(view: FactView | None) -> tuple[Any, ...]:
+    return () if view is None else (view.id, view.status.value, view.valid_from, view.valid_to)
+
+
+def _sealed(decision: Decision, state: tuple[Any, ...], outcome: Outcome) -> Outcome:
+    """Give an outcome its token: a keyed hash, which says nothing of what it was made from."""
+    spelt = [
+        (decision.verb.value, decision.over, outcome.refusal),
+        [_spelt(each) for each in state],
+        [(_essence(change.before), _essence(change.after)) for change in outcome.changes],
+        [each and each.counts for each in (outcome.erased, outcome.erased_below)],
+    ]
+    return replace(outcome, token=_keyed(spelt))
+
+
+def _spelt(value: Any) -> Any:
+    return astuple(value) if isinstance(value, FactView) else value
+
+
+def _keyed(values: Sequence[Any]) -> str:
+    return str(salted_hmac(SALT, repr(values), algorithm="sha256").hexdigest())
