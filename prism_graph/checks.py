@@ -62,7 +62,7 @@ def check_transactions(**_: Any) -> list[CheckMessage]:
 
 def check_relations(**_: Any) -> list[CheckMessage]:
     """prism_graph.E008: a model of another app points at a row of memory, which leads past every door."""
-    from prism_graph.models.base import ScopedRow
+    from prism_graph.bases.rows import ScopedRow
 
     return [
         Error(

@@ -7,23 +7,57 @@ from typing import Any
 
 from django.db import models
 from django.db.backends.ddl_references import Statement
+from django.db.models.signals import class_prepared
+from django.dispatch import receiver
 
 
 class CompositeForeignKey(models.BaseConstraint):
     """Make a child's columns point at one row of a parent; the database deletes the child with it.
 
     `fields` and `to_fields` are column names and `to` the parent's table: while SQLite remakes a table, no
-    other model can be asked. The parent needs a UNIQUE constraint on the target columns. Not deferrable: a
-    refusal comes at the statement that earns it, not at the caller's commit.
+    other model can be asked. An abstract base names the parent's class instead, `model`, of whichever app
+    makes it concrete. The parent needs a UNIQUE constraint on the target columns. Not deferrable: a refusal
+    comes at the statement that earns it, not at the caller's commit.
     """
 
     def __init__(
-        self, *, fields: Sequence[str], to: str, to_fields: Sequence[str], name: str
+        self,
+        *,
+        fields: Sequence[str],
+        to_fields: Sequence[str],
+        name: str,
+        to: str = "",
+        model: str = "",
     ) -> None:
         super().__init__(name=name)
         self.fields = tuple(fields)
-        self.to = to
         self.to_fields = tuple(to_fields)
+        self._table, self._parent = to, model
+        self._child: Any = None
+
+    @property
+    def to(self) -> str:
+        """The parent's table; "" in an abstract base."""
+        if self._table or self._child is None:
+            return self._table
+        known = self._child._meta
+        return str(known.apps.get_model(known.app_label, self._parent)._meta.db_table)
+
+    def belong_to(self, child: Any) -> None:
+        """Look the parent up, when it is asked for, beside this model."""
+        self._child = child
+
+    def clone(self) -> Any:
+        """Copy the constraint; from a model on, with the parent's table by name."""
+        if self._child is not None:
+            return super().clone()
+        return type(self)(
+            fields=self.fields,
+            to_fields=self.to_fields,
+            name=self.name,
+            to=self._table,
+            model=self._parent,
+        )
 
     def constraint_sql(self, model: Any, schema_editor: Any) -> str:
         """Return the clause for CREATE TABLE."""
@@ -77,3 +111,10 @@ class CompositeForeignKey(models.BaseConstraint):
     def __hash__(self) -> int:
         """Hash by name."""
         return hash(self.name)
+
+
+@receiver(class_prepared)
+def _belong(sender: Any, **_: Any) -> None:
+    for constraint in sender._meta.constraints:
+        if isinstance(constraint, CompositeForeignKey):
+            constraint.belong_to(sender)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.db import connections
 
 from prism_graph import clock, limits, receipts
+from prism_graph.bases.citing import cited_at
 from prism_graph.fulltext import engine
 from prism_graph.lost_evidence import forget, lose
 from prism_graph.models import (
@@ -21,7 +22,6 @@ from prism_graph.models import (
     FactVersion,
     Source,
 )
-from prism_graph.models.citing import cited_at
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope

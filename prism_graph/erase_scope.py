@@ -11,10 +11,10 @@ from django.db import connections
 from django.db.models import Exists, OuterRef
 
 from prism_graph import receipts
+from prism_graph.bases.rows import ScopedRow
 from prism_graph.erase import EMPTY, NOTHING
 from prism_graph.errors import InvalidInput
 from prism_graph.models import Chunk, Citation, Fact, FactVersion, Receipt, ScopeClock, Source
-from prism_graph.models.base import ScopedRow
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope

@@ -12,13 +12,13 @@ from django.db.models import Max
 from django.dispatch import Signal
 
 from prism_graph import conf, limits, writing
+from prism_graph.bases.rows import random_id
 from prism_graph.chunking import MarkdownChunker, Piece, WholeChunker
 from prism_graph.chunking.cover import pieces_of
 from prism_graph.chunking.lines import LineIndex
 from prism_graph.errors import InvalidInput, SourceKindMismatch, SourceNotFound
 from prism_graph.lineage import trace
 from prism_graph.models import Chunk, ChunkKind, ChunkText, Derivation, Source, SourceKind
-from prism_graph.models.base import random_id
 from prism_graph.records import IngestReport
 from prism_graph.scope import Scope
 from prism_graph.signals import announce, source_ingested, source_retired

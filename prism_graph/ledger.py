@@ -12,13 +12,13 @@ from django.db.models import Max
 from django.dispatch import Signal
 
 from prism_graph import factrows, limits, writing
+from prism_graph.bases.citing import CITED
+from prism_graph.bases.rows import random_id
 from prism_graph.errors import AmbiguousFact, FactNotFound, InvalidInput
 from prism_graph.fulltext import engine
 from prism_graph.intervals import Stated
 from prism_graph.lineage import Lineage
 from prism_graph.models import Citation, Fact, FactVersion, Standing
-from prism_graph.models.base import random_id
-from prism_graph.models.citing import CITED
 from prism_graph.policy import FactStatus
 from prism_graph.records import FactView
 from prism_graph.scope import COLUMNS, Scope

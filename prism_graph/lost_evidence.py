@@ -11,9 +11,9 @@ from typing import Any, Final
 from django.db import connections
 
 from prism_graph import conf, writing
+from prism_graph.bases.citing import CITED, cited_at
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, Citation, Fact, FactVersion, Standing
-from prism_graph.models.citing import CITED, cited_at
 from prism_graph.policy import FactStatus, judged, lower, name_of
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope

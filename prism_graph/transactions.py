@@ -16,8 +16,8 @@ from django.db import (
 )
 
 from prism_graph import clock
+from prism_graph.bases.rows import random_id
 from prism_graph.errors import WriteConflict
-from prism_graph.models.base import random_id
 from prism_graph.scope import Scope
 
 # PostgreSQL: serialization failure, deadlock, lock not available. SQLite has its own words.

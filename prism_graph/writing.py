@@ -11,11 +11,11 @@ from typing import Any, Final
 from django.db import connections
 
 from prism_graph.analysis import length_of
+from prism_graph.bases.rows import random_ids
 from prism_graph.fulltext import engine
 from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.lineage import Lineage
 from prism_graph.models import Chunk, ChunkKind, ChunkText, Derivation
-from prism_graph.models.base import random_ids
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.trust import Origin, Trust
 

@@ -10,10 +10,11 @@ from django.db import models
 from django.db.models.query import QuerySet
 
 from prism_graph import Memory, Origin, Scope, Trust
-from prism_graph.models.citing import Citing
+from prism_graph.bases.citing import Citing
 from prism_graph.scope import COLUMNS
 
 MODELS: Final[list[Any]] = list(apps.get_app_config("prism_graph").get_models())
+CITING: Final = [model for model in MODELS if issubclass(model, Citing)]
 
 MINE: Final = Scope("acme", "ana", "support", "chat-1")
 # One step aside at each level, all else equal.
@@ -71,7 +72,7 @@ def row_of(model: Any, scope: Scope) -> Any:
 
 def unlink(model: Any, *scopes: Scope) -> None:
     """Forget what rests on what, so that rows of this model can be deleted one by one."""
-    for citing in Citing.__subclasses__():
+    for citing in CITING:
         if model is not citing:
             for scope in scopes:
                 rows = citing.objects.at(scope)

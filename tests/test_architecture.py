@@ -25,7 +25,17 @@ ORDER: Final = (
     *("analysis", "indexing", "ranking", "chunking"),
     "",  # prism_graph/__init__.py: public names
     # storage: rows and engines
-    *("conf", "signals", "doors", "managers", "constraints", "models", "fulltext", "operations"),
+    *(
+        "conf",
+        "signals",
+        "doors",
+        "managers",
+        "constraints",
+        "bases",
+        "models",
+        "fulltext",
+        "operations",
+    ),
     "migrations",
     # services
     *(
@@ -67,9 +77,9 @@ RESERVED: Final = {
     "_base_manager": (),
     "_default_manager": (),
     "_raw_delete": ("managers", "lost_evidence", "erase", "erase_scope"),
-    "through": ("managers", "models.base"),
+    "through": ("managers", "bases.rows"),
     "system": (
-        *("managers", "models.citing", "lost_evidence", "erase", "erase_scope", "repair"),
+        *("managers", "bases.citing", "lost_evidence", "erase", "erase_scope", "repair"),
         "review.cases",
     ),
     "QuerySet": ("managers",),

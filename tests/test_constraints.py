@@ -14,9 +14,8 @@ from django.db.models import Q, UniqueConstraint
 from prism_graph import Memory, Scope, repair
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.models import Chunk, ChunkText, Source
-from prism_graph.models.citing import Citing
 from prism_graph.scope import COLUMNS
-from tests.planting import ASIDE, DOCUMENT, MINE, MODELS, SECRET, plant_again
+from tests.planting import ASIDE, CITING, DOCUMENT, MINE, MODELS, SECRET, plant_again
 from tests.rawsql import TABLES, sql
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
@@ -156,7 +155,7 @@ class TestForeignKeys:
             "AND thread = %s",
             *MINE.parts,
         )
-        gone = (Source, Chunk, ChunkText, *Citing.__subclasses__())
+        gone = (Source, Chunk, ChunkText, *CITING)
         assert [rows_of(model) for model in gone] == [[] for _ in gone]
         assert others() == before
         assert Memory(MINE).search(SECRET) == []

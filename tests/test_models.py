@@ -19,9 +19,9 @@ from django.db.models import Model, prefetch_related_objects
 from django.forms import modelform_factory
 
 from prism_graph import Scope, Trust
+from prism_graph.bases.rows import TrustField, random_id, random_ids
 from prism_graph.errors import InvalidScope, PrismGraphError, ReadOnlyDoor, UnscopedQuery
 from prism_graph.models import Chunk, ChunkText, Source
-from prism_graph.models.base import TrustField, random_id, random_ids
 from prism_graph.scope import COLUMNS
 from tests.planting import (
     ASIDE,

@@ -155,7 +155,7 @@ def test_text_written_while_the_triggers_were_missing_is_found_after_a_repair(
 def test_an_upgrade_of_the_analyser_is_reported_and_analyses_every_row_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from prism_graph.models import evidence
+    from prism_graph.bases import evidence
 
     for module in (repair, evidence, indexing):
         monkeypatch.setattr(module, "ANALYSER", "prism/next", raising=False)

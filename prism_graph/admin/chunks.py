@@ -11,10 +11,10 @@ from django.urls import path
 
 from prism_graph.admin import display, explorer
 from prism_graph.admin.base import ReviewAdmin, ScopeFilter, database, grant_of
+from prism_graph.bases.citing import cited_at
 from prism_graph.doors import scope_of
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, ChunkText, Citation, FactVersion, Source
-from prism_graph.models.citing import cited_at
 
 MAX_FACTS: Final = 50
 

@@ -2,8 +2,8 @@ import django.db.models.deletion
 import django.db.models.manager
 from django.db import migrations, models
 
+import prism_graph.bases.rows
 import prism_graph.constraints
-import prism_graph.models.base
 import prism_graph.operations
 
 
@@ -22,8 +22,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                 ),
                 ("uri", models.TextField(blank=True, default="")),
                 ("title", models.TextField(blank=True, default="")),
-                ("trust", prism_graph.models.base.TrustField(null=True)),
+                ("trust", prism_graph.bases.rows.TrustField(null=True)),
                 ("writer", models.CharField(blank=True, default="", max_length=255)),
                 ("metadata", models.JSONField(default=dict)),
                 ("recorded_at", models.DateTimeField()),
@@ -101,8 +101,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -116,8 +116,8 @@ class Migration(migrations.Migration):
                     "kind",
                     models.SmallIntegerField(choices=[(0, "passage"), (1, "turn")], default=0),
                 ),
-                ("trust", prism_graph.models.base.TrustField()),
-                ("origin_trust", prism_graph.models.base.TrustField()),
+                ("trust", prism_graph.bases.rows.TrustField()),
+                ("origin_trust", prism_graph.bases.rows.TrustField()),
                 ("writer", models.CharField(blank=True, default="", max_length=255)),
                 ("length", models.IntegerField(default=0)),
                 ("digest", models.CharField(max_length=32)),
@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                 ("retired_at", models.DateTimeField(null=True)),
                 (
                     "source",
-                    prism_graph.models.base.ScopedRelation(
+                    prism_graph.bases.rows.ScopedRelation(
                         from_fields=["tenant", "owner", "agent", "thread", "source_number"],
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
@@ -233,7 +233,7 @@ class Migration(migrations.Migration):
                 ("terms_of", models.CharField(default="", max_length=32)),
                 (
                     "chunk",
-                    prism_graph.models.base.ScopedRelation(
+                    prism_graph.bases.rows.ScopedRelation(
                         from_fields=["tenant", "owner", "agent", "thread", "number"],
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
@@ -286,8 +286,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -396,8 +396,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,

@@ -2,9 +2,9 @@ import django.db.models.deletion
 import django.db.models.manager
 from django.db import migrations, models
 
+import prism_graph.bases.facts
+import prism_graph.bases.rows
 import prism_graph.constraints
-import prism_graph.models.base
-import prism_graph.models.facts
 import prism_graph.operations
 
 
@@ -23,8 +23,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -88,8 +88,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
                 ("weakened_at", models.DateTimeField(null=True)),
                 (
                     "fact",
-                    prism_graph.models.base.ScopedRelation(
+                    prism_graph.bases.rows.ScopedRelation(
                         from_fields=["tenant", "owner", "agent", "thread", "fact_number"],
                         on_delete=django.db.models.deletion.DO_NOTHING,
                         related_name="+",
@@ -193,8 +193,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -203,7 +203,7 @@ class Migration(migrations.Migration):
                 ),
                 ("fact_number", models.BigIntegerField()),
                 ("version", models.IntegerField()),
-                ("status", prism_graph.models.facts.StatusField(max_length=9)),
+                ("status", prism_graph.bases.facts.StatusField(max_length=9)),
                 ("since", models.DateTimeField()),
                 ("until", models.DateTimeField(null=True)),
                 ("decided_by", models.TextField(blank=True, default="")),
@@ -211,7 +211,7 @@ class Migration(migrations.Migration):
                 ("policy", models.CharField(blank=True, default="", max_length=255)),
                 (
                     "stated",
-                    prism_graph.models.base.ScopedRelation(
+                    prism_graph.bases.rows.ScopedRelation(
                         from_fields=[
                             "tenant",
                             "owner",
@@ -305,8 +305,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,
@@ -425,8 +425,8 @@ class Migration(migrations.Migration):
                 ("thread", models.CharField(blank=True, default="", max_length=191)),
                 (
                     "id",
-                    prism_graph.models.base.IdField(
-                        default=prism_graph.models.base.random_id,
+                    prism_graph.bases.rows.IdField(
+                        default=prism_graph.bases.rows.random_id,
                         editable=False,
                         max_length=26,
                         primary_key=True,

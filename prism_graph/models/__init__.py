@@ -1,16 +1,19 @@
 """The stored rows. `Model.objects` opens doors and is none itself."""
 
+from prism_graph.bases import ChunkKind, SourceKind
 from prism_graph.doors import ReviewGrant
-from prism_graph.models.evidence import (
+from prism_graph.models.concrete import (
     Chunk,
-    ChunkKind,
     ChunkText,
+    Citation,
     Derivation,
+    Fact,
+    FactVersion,
+    Receipt,
     ScopeClock,
     Source,
-    SourceKind,
+    Standing,
 )
-from prism_graph.models.facts import Citation, Fact, FactVersion, Receipt, Standing
 
 __all__ = [
     "Chunk",

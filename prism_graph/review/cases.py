@@ -14,11 +14,11 @@ from django.db import connections
 from django.db.models import Q
 
 from prism_graph import conf, reading
+from prism_graph.bases.citing import CITED
 from prism_graph.doors import ReviewGrant
 from prism_graph.fulltext import engine
 from prism_graph.lost_evidence import LOST
 from prism_graph.models import Chunk, Citation, FactVersion, Standing
-from prism_graph.models.citing import CITED
 from prism_graph.policy import UNDECIDED, FactStatus, name_of
 from prism_graph.records import ChunkView, FactView
 from prism_graph.review.decisions import VersionTarget, place_taken

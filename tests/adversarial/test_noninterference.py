@@ -18,7 +18,7 @@ import pytest
 from django.db import transaction
 
 from prism_graph import Memory, Origin, PrismGraphError, Scope, Trust
-from prism_graph.models import base
+from prism_graph.bases import rows as base
 from tests.statement_guard import unguarded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.exhaustive]

@@ -46,9 +46,9 @@ def state(using: str, scope: Any, versions: int) -> list[str]:
     """Store that many versions, five a key and ten keys a subject, as tuples; return the subjects."""
     from django.db import connections
 
+    from prism_graph.bases.rows import random_id
     from prism_graph.fulltext import engine
     from prism_graph.models import Chunk, Citation, Fact, FactVersion, Standing
-    from prism_graph.models.base import random_id
     from prism_graph.scope import COLUMNS
     from prism_graph.writing import digest
 

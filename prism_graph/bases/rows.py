@@ -203,6 +203,11 @@ class ScopedRow(models.Model):
         row._remember_written()
         return row
 
+    @classmethod
+    def sibling(cls, name: str) -> Any:
+        """Return the model of this name in the same app."""
+        return cls._meta.apps.get_model(cls._meta.app_label, name)
+
     def _remember_written(self) -> None:
         held = self.__dict__
         written = {name: held[name] for name in self.written_once if name in held}

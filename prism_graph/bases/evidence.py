@@ -1,4 +1,4 @@
-"""Sources, their chunks in a narrow table, the chunks' text in a wide one, and lineage.
+"""Abstract bases of sources, their chunks in a narrow table, the chunks' text in a wide one, and lineage.
 
 Every index leads with the column that tells rows apart, and the scope follows. Two that both led with the
 four columns would look alike to a planner without statistics, and a foreign key that is checked through
@@ -12,19 +12,7 @@ from typing import Any, Final
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
-from prism_graph.constraints import CompositeForeignKey
-from prism_graph.doors import scope_of
-from prism_graph.indexing import ANALYSER, Indexed, indexed
-from prism_graph.limits import MAX_KEY
-from prism_graph.managers import ScopedQuerySet
-from prism_graph.models.base import (
-    ScopedModel,
-    ScopedRelation,
-    ScopedRow,
-    TrustField,
-    scope_check,
-)
-from prism_graph.models.citing import (
+from prism_graph.bases.citing import (
     CITED,
     Citing,
     cited_index,
@@ -32,6 +20,19 @@ from prism_graph.models.citing import (
     refuse_orphans,
     upward_check,
 )
+from prism_graph.bases.naming import ConstraintName, IndexName
+from prism_graph.bases.rows import (
+    ScopedModel,
+    ScopedRelation,
+    ScopedRow,
+    TrustField,
+    scope_check,
+)
+from prism_graph.constraints import CompositeForeignKey
+from prism_graph.doors import scope_of
+from prism_graph.indexing import ANALYSER, Indexed, indexed
+from prism_graph.limits import MAX_KEY
+from prism_graph.managers import ScopedQuerySet
 from prism_graph.scope import COLUMNS, TOKEN_LENGTH
 from prism_graph.trust import MAX_WRITER_CHARACTERS
 
@@ -52,7 +53,7 @@ class ChunkKind(models.IntegerChoices):
     TURN = 1, "turn"
 
 
-class Source(ScopedModel):
+class AbstractSource(ScopedModel):
     """A document or a conversation under the app's own key.
 
     `number` counts a scope's sources and is never handed out. `key_digest` stands for the key in the
@@ -78,21 +79,26 @@ class Source(ScopedModel):
         """Raise DerivedTextRemains while chunks were derived from these sources' own."""
         scope = {name: OuterRef(name) for name in COLUMNS}
         theirs = Exists(rows.filter(**scope, number=OuterRef("source_number")))
-        refuse_orphans(rows.beside(Chunk).filter(theirs))
+        refuse_orphans(rows.beside(cls.sibling("Chunk")).filter(theirs))
 
     class Meta(ScopedModel.Meta):
         """One row per scope and key."""
 
+        abstract = True
         permissions = [("erase_source", "Can erase source with all that rests on it")]
         constraints = [
-            scope_check("prism_graph_source_scope"),
-            models.UniqueConstraint(fields=["key_digest", *COLUMNS], name="prism_graph_source_key"),
-            models.UniqueConstraint(fields=["number", *COLUMNS], name="prism_graph_source_number"),
+            scope_check(ConstraintName("source_scope")),
+            models.UniqueConstraint(
+                fields=["key_digest", *COLUMNS], name=ConstraintName("source_key")
+            ),
+            models.UniqueConstraint(
+                fields=["number", *COLUMNS], name=ConstraintName("source_number")
+            ),
         ]
-        indexes = [models.Index(fields=[*COLUMNS, "number"], name="prism_graph_source_scope")]
+        indexes = [models.Index(fields=[*COLUMNS, "number"], name=IndexName("source_scope"))]
 
 
-class Chunk(ScopedModel):
+class AbstractChunk(ScopedModel):
     """A passage: where it stands, who wrote it, when memory held it.
 
     Everything that search reads for each visible passage is in one index, so the text is read for the
@@ -123,7 +129,7 @@ class Chunk(ScopedModel):
     retired_at = models.DateTimeField(null=True)
 
     source = ScopedRelation(
-        Source,
+        "Source",
         from_fields=[*COLUMNS, "source_number"],
         to_fields=[*COLUMNS, "number"],
     )
@@ -136,24 +142,27 @@ class Chunk(ScopedModel):
     class Meta(ScopedModel.Meta):
         """A chunk stands in its source's scope; a turn's parts are stored once."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_chunk_scope"),
-            models.UniqueConstraint(fields=["number", *COLUMNS], name="prism_graph_chunk_number"),
+            scope_check(ConstraintName("chunk_scope")),
+            models.UniqueConstraint(
+                fields=["number", *COLUMNS], name=ConstraintName("chunk_number")
+            ),
             models.UniqueConstraint(
                 fields=["turn_digest", "source_number", *COLUMNS, "part"],
                 condition=~Q(turn_digest=""),
-                name="prism_graph_chunk_turn",
+                name=ConstraintName("chunk_turn"),
             ),
             CompositeForeignKey(
                 fields=[*COLUMNS, "source_number"],
-                to="prism_graph_source",
+                model="Source",
                 to_fields=[*COLUMNS, "number"],
-                name="prism_graph_chunk_source",
+                name=ConstraintName("chunk_source"),
             ),
         ]
         indexes = [
             models.Index(
-                fields=["source_number", *COLUMNS, "ordinal"], name="prism_graph_chunk_order"
+                fields=["source_number", *COLUMNS, "ordinal"], name=IndexName("chunk_order")
             ),
             # A whole scope at once, for statements that repeat the condition, which always holds.
             models.Index(
@@ -169,12 +178,12 @@ class Chunk(ScopedModel):
                     "number",
                 ],
                 condition=Q(ordinal__gte=0),
-                name="prism_graph_chunk_directory",
+                name=IndexName("chunk_directory"),
             ),
         ]
 
 
-class ChunkText(ScopedRow):
+class AbstractChunkText(ScopedRow):
     """A passage's words: the verbatim text, what else it is found by, and its analysed terms.
 
     `terms_of` is the MD5 of the heading, speaker and text that were analysed: a row that raw SQL changes
@@ -194,7 +203,7 @@ class ChunkText(ScopedRow):
     terms_of = models.CharField(max_length=32, default="")
 
     chunk = ScopedRelation(
-        Chunk,
+        "Chunk",
         from_fields=[*COLUMNS, "number"],
         to_fields=[*COLUMNS, "number"],
     )
@@ -223,18 +232,19 @@ class ChunkText(ScopedRow):
     class Meta(ScopedRow.Meta):
         """A text stands in its chunk's scope."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_chunktext_scope"),
+            scope_check(ConstraintName("chunktext_scope")),
             CompositeForeignKey(
                 fields=[*COLUMNS, "number"],
-                to="prism_graph_chunk",
+                model="Chunk",
                 to_fields=[*COLUMNS, "number"],
-                name="prism_graph_chunktext_chunk",
+                name=ConstraintName("chunktext_chunk"),
             ),
         ]
 
 
-class Derivation(Citing):
+class AbstractDerivation(Citing):
     """A chunk was derived from another, of the same level or above; `number` names the derived one."""
 
     written_once = ("number", *CITED, "cited_number")
@@ -249,24 +259,25 @@ class Derivation(Citing):
     class Meta(Citing.Meta):
         """Both ends exist; the cited end lies on the derived end's own chain."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_derivation_scope"),
-            upward_check("prism_graph_derivation_upward"),
+            scope_check(ConstraintName("derivation_scope")),
+            upward_check(ConstraintName("derivation_upward")),
             models.UniqueConstraint(
-                fields=["number", "cited_number", *COLUMNS], name="prism_graph_derivation_once"
+                fields=["number", "cited_number", *COLUMNS], name=ConstraintName("derivation_once")
             ),
             CompositeForeignKey(
                 fields=[*COLUMNS, "number"],
-                to="prism_graph_chunk",
+                model="Chunk",
                 to_fields=[*COLUMNS, "number"],
-                name="prism_graph_derivation_chunk",
+                name=ConstraintName("derivation_chunk"),
             ),
-            cited_key("prism_graph_derivation_cited"),
+            cited_key(ConstraintName("derivation_cited")),
         ]
-        indexes = [cited_index("prism_graph_derivation_by")]
+        indexes = [cited_index(IndexName("derivation_by"))]
 
 
-class ScopeClock(ScopedModel):
+class AbstractScopeClock(ScopedModel):
     """A scope's last recorded instant, in microseconds from 1970. Its row is the scope's lock."""
 
     last = models.BigIntegerField()
@@ -274,7 +285,8 @@ class ScopeClock(ScopedModel):
     class Meta(ScopedModel.Meta):
         """One row per scope."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_scopeclock_scope"),
-            models.UniqueConstraint(fields=[*COLUMNS], name="prism_graph_scopeclock_one"),
+            scope_check(ConstraintName("scopeclock_scope")),
+            models.UniqueConstraint(fields=[*COLUMNS], name=ConstraintName("scopeclock_one")),
         ]

@@ -1,4 +1,4 @@
-"""Facts, their versions, standings over recorded time and citations; and receipts of erasure."""
+"""Abstract bases of facts, versions, standings and citations; and of receipts of erasure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 
+from prism_graph.bases.citing import CITED, Citing, cited_key, upward_check
+from prism_graph.bases.evidence import DIGEST_LENGTH
+from prism_graph.bases.naming import ConstraintName, IndexName
+from prism_graph.bases.rows import ScopedModel, ScopedRelation, scope_check
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.errors import DerivedTextRemains
 from prism_graph.limits import MAX_KEY
-from prism_graph.models.base import ScopedModel, ScopedRelation, scope_check
-from prism_graph.models.citing import CITED, Citing, cited_key, upward_check
-from prism_graph.models.evidence import DIGEST_LENGTH
 from prism_graph.policy import MAX_NAME, FactStatus
 from prism_graph.scope import COLUMNS
 
@@ -47,7 +48,7 @@ class StatusField(AnyCharField):
         return value.value if isinstance(value, FactStatus) else value
 
 
-class Fact(ScopedModel):
+class AbstractFact(ScopedModel):
     """A key that versions share.
 
     `number` counts a scope's facts and is never handed out. `last_version` is the highest number that a
@@ -64,15 +65,20 @@ class Fact(ScopedModel):
     class Meta(ScopedModel.Meta):
         """One row per scope and key."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_fact_scope"),
-            models.UniqueConstraint(fields=["key_digest", *COLUMNS], name="prism_graph_fact_key"),
-            models.UniqueConstraint(fields=["number", *COLUMNS], name="prism_graph_fact_number"),
+            scope_check(ConstraintName("fact_scope")),
+            models.UniqueConstraint(
+                fields=["key_digest", *COLUMNS], name=ConstraintName("fact_key")
+            ),
+            models.UniqueConstraint(
+                fields=["number", *COLUMNS], name=ConstraintName("fact_number")
+            ),
         ]
-        indexes = [models.Index(fields=[*COLUMNS, "number"], name="prism_graph_fact_scope")]
+        indexes = [models.Index(fields=[*COLUMNS, "number"], name=IndexName("fact_scope"))]
 
 
-class FactVersion(ScopedModel):
+class AbstractFactVersion(ScopedModel):
     """One statement of a fact; what it says never changes.
 
     `contests` is the version whose place it would take. `weakened_at` is when it last lost evidence.
@@ -96,7 +102,7 @@ class FactVersion(ScopedModel):
     weakened_at = models.DateTimeField(null=True)
 
     fact = ScopedRelation(
-        Fact, from_fields=[*COLUMNS, "fact_number"], to_fields=[*COLUMNS, "number"]
+        "Fact", from_fields=[*COLUMNS, "fact_number"], to_fields=[*COLUMNS, "number"]
     )
 
     @classmethod
@@ -110,6 +116,7 @@ class FactVersion(ScopedModel):
     class Meta(ScopedModel.Meta):
         """Numbered per fact; a stated end lies after the start."""
 
+        abstract = True
         verbose_name_plural = "facts"
         permissions = [
             ("accept_factversion", "Can accept and reject facts that wait"),
@@ -117,30 +124,31 @@ class FactVersion(ScopedModel):
             ("erase_factversion", "Can erase facts"),
         ]
         constraints = [
-            scope_check("prism_graph_factversion_scope"),
+            scope_check(ConstraintName("factversion_scope")),
             models.UniqueConstraint(
-                fields=["fact_number", *COLUMNS, "number"], name="prism_graph_factversion_number"
+                fields=["fact_number", *COLUMNS, "number"],
+                name=ConstraintName("factversion_number"),
             ),
             models.CheckConstraint(
                 condition=Q(valid_to=None) | Q(valid_to__gt=F("valid_from")),
-                name="prism_graph_factversion_interval",
+                name=ConstraintName("factversion_interval"),
             ),
             CompositeForeignKey(
                 fields=[*COLUMNS, "fact_number"],
-                to="prism_graph_fact",
+                model="Fact",
                 to_fields=[*COLUMNS, "number"],
-                name="prism_graph_factversion_fact",
+                name=ConstraintName("factversion_fact"),
             ),
         ]
         indexes = [
             models.Index(
                 fields=["subject_digest", *COLUMNS, "fact_number"],
-                name="prism_graph_version_subject",
+                name=IndexName("version_subject"),
             ),
         ]
 
 
-class Standing(ScopedModel):
+class AbstractStanding(ScopedModel):
     """A version's status over recorded time [since, until), who decided it, why, and by which policy.
 
     `policy` names the policy whose judgement it was; `""` where the project decided by itself.
@@ -161,7 +169,7 @@ class Standing(ScopedModel):
     policy = models.CharField(max_length=MAX_NAME, blank=True, default="")
 
     stated = ScopedRelation(
-        FactVersion,
+        "FactVersion",
         from_fields=[*COLUMNS, "fact_number", "version"],
         to_fields=[*COLUMNS, "fact_number", "number"],
     )
@@ -175,36 +183,37 @@ class Standing(ScopedModel):
     class Meta(ScopedModel.Meta):
         """At most one open standing per version."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_standing_scope"),
+            scope_check(ConstraintName("standing_scope")),
             models.UniqueConstraint(
                 fields=["fact_number", *COLUMNS, "version"],
                 condition=Q(until=None),
-                name="prism_graph_standing_open",
+                name=ConstraintName("standing_open"),
             ),
             models.CheckConstraint(
                 condition=Q(until=None) | Q(until__gt=F("since")),
-                name="prism_graph_standing_interval",
+                name=ConstraintName("standing_interval"),
             ),
             models.CheckConstraint(
-                condition=Q(status__in=STATUSES), name="prism_graph_standing_status"
+                condition=Q(status__in=STATUSES), name=ConstraintName("standing_status")
             ),
             CompositeForeignKey(
                 fields=[*COLUMNS, "fact_number", "version"],
-                to="prism_graph_factversion",
+                model="FactVersion",
                 to_fields=[*COLUMNS, "fact_number", "number"],
-                name="prism_graph_standing_version",
+                name=ConstraintName("standing_version"),
             ),
         ]
         indexes = [
             models.Index(
                 fields=["fact_number", *COLUMNS, "version", "since"],
-                name="prism_graph_standing_of",
+                name=IndexName("standing_of"),
             ),
         ]
 
 
-class Citation(Citing):
+class AbstractCitation(Citing):
     """A version cites a chunk, of the same level or above; `fact_number` and `version` name the version."""
 
     written_once = ("fact_number", "version", *CITED, "cited_number")
@@ -215,30 +224,31 @@ class Citation(Citing):
     class Meta(Citing.Meta):
         """Both ends exist; the cited end lies on the version's own chain."""
 
+        abstract = True
         constraints = [
-            scope_check("prism_graph_citation_scope"),
-            upward_check("prism_graph_citation_upward"),
+            scope_check(ConstraintName("citation_scope")),
+            upward_check(ConstraintName("citation_upward")),
             models.UniqueConstraint(
                 fields=["fact_number", *COLUMNS, "version", "cited_number"],
-                name="prism_graph_citation_once",
+                name=ConstraintName("citation_once"),
             ),
             CompositeForeignKey(
                 fields=[*COLUMNS, "fact_number", "version"],
-                to="prism_graph_factversion",
+                model="FactVersion",
                 to_fields=[*COLUMNS, "fact_number", "number"],
-                name="prism_graph_citation_version",
+                name=ConstraintName("citation_version"),
             ),
-            cited_key("prism_graph_citation_cited"),
+            cited_key(ConstraintName("citation_cited")),
         ]
         indexes = [
             # From a chunk to those facts that one reader sees: others may cite it by the thousand.
             models.Index(
-                fields=["cited_number", *COLUMNS, "fact_number"], name="prism_graph_citation_by"
+                fields=["cited_number", *COLUMNS, "fact_number"], name=IndexName("citation_by")
             ),
         ]
 
 
-class Receipt(ScopedModel):
+class AbstractReceipt(ScopedModel):
     """Proof of an erasure: what kind, how much, who, when. No content.
 
     `target` is a hash of what was named, keyed by the project's SECRET_KEY: whoever knows the key and the
@@ -260,5 +270,6 @@ class Receipt(ScopedModel):
     class Meta(ScopedModel.Meta):
         """Found by scope, newest last."""
 
-        constraints = [scope_check("prism_graph_receipt_scope")]
-        indexes = [models.Index(fields=[*COLUMNS, "erased_at"], name="prism_graph_receipt_scope")]
+        abstract = True
+        constraints = [scope_check(ConstraintName("receipt_scope"))]
+        indexes = [models.Index(fields=[*COLUMNS, "erased_at"], name=IndexName("receipt_scope"))]

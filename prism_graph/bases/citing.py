@@ -7,10 +7,10 @@ from typing import Any, Final, Self
 from django.db import models
 from django.db.models import F, Q
 
+from prism_graph.bases.rows import ScopedModel, part_field
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.errors import DerivedTextRemains
 from prism_graph.managers import ScopedQuerySet
-from prism_graph.models.base import ScopedModel, part_field
 from prism_graph.scope import COLUMNS, Scope
 
 CITED: Final = ("cited_owner", "cited_agent", "cited_thread")
@@ -46,7 +46,9 @@ def refuse_orphans(chunks: ScopedQuerySet[Any]) -> None:
     # Locked, so that whoever cites one of them meanwhile has committed and is seen, or waits.
     list(chunks.order_by("number").select_for_update().values_list("number"))
     scope = chunks.written_at()
-    for model in Citing.__subclasses__():
+    for model in chunks.model._meta.app_config.get_models():
+        if not issubclass(model, Citing):
+            continue
         # The system door, because what cites may stand in the scopes below.
         links = model.objects.db_manager(chunks.db).system(LOOK)
         if scope is not None:
@@ -74,7 +76,7 @@ def cited_key(name: str) -> CompositeForeignKey:
     """Return the foreign key from a link to the chunk it cites."""
     return CompositeForeignKey(
         fields=["tenant", *CITED, "cited_number"],
-        to="prism_graph_chunk",
+        model="Chunk",
         to_fields=[*COLUMNS, "number"],
         name=name,
     )
