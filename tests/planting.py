@@ -103,3 +103,14 @@ def only_if_rows_change(model: Any) -> None:
     """Skip a test of updates and deletions for a table whose rows only Memory takes away."""
     if plain_field(model) == FIXED:
         pytest.skip("written once; deleted by erasure and by the database's cascade only")
+
+
+def everything_stored(using: str = "default") -> dict[str, list[str]]:
+    """Return every row of every table, by table."""
+    why = "compare all rows before and after"
+    return {
+        model._meta.db_table: sorted(
+            map(repr, model.objects.db_manager(using).system(why).values_list())
+        )
+        for model in MODELS
+    }
