@@ -52,6 +52,7 @@ TEMPLATES = [
         },
     }
 ]
+PRISM_GRAPH = {"REVIEW_SCOPES": "helpdesk.scopes.review_scopes"}
 ROOT_URLCONF = "example.urls"
 LOGIN_URL = "login"
 STATIC_URL = "static/"

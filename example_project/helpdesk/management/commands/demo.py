@@ -2,20 +2,23 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.management import BaseCommand, CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from helpdesk.importing import ingest_document, record_chats
+from helpdesk.scopes import REVIEWERS
 from prism_graph import FactStatus, Memory, Origin, PrismGraphError, Scope, Trust
 from prism_graph.errors import SupersedeRefused
-from prism_graph.models import Receipt
+from prism_graph.models import FactVersion, Receipt
 from prism_graph.records import FactView, Hit, IngestReport
 
 DATA = settings.BASE_DIR / "data"
 MEMBERS = {"alice": "acme", "bob": "acme", "gina": "globex"}
+STAFF = {"maren": "acme", "greta": "globex"}
+MAY = ("view_", "accept_", "retract_", "erase_")
 
 # What is looked for, words that only the right passage holds, and who must find it.
 PROBES = [
@@ -42,6 +45,14 @@ ADDRESS = {"subject": "alice", "predicate": "has parcels sent to"}
 PORTO, LISBON = "Mill Lane 3, Porto", "Rua das Flores 12, Lisbon"
 SINCE_MAY, SINCE_FRIDAY = "2025-05-01T00:00:00+01:00", "2026-03-13T00:00:00+00:00"
 BEFORE_THE_MOVE, AFTER_THE_MOVE = "2026-03-01T12:00:00Z", "2026-03-20T12:00:00Z"
+
+# What a web page says of the carrier, and the facts that wait because of it.
+CARRIER = "New since 1 March: parcels are collected on Saturdays, and claims close after 21 days."
+WAITING = [
+    ("carrier.saturday", "collects parcels on", "Saturdays"),
+    ("carrier.claims", "closes claims after", "21 days"),
+]
+QUEUE = "/admin/prism_graph/factversion/"
 
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'prism_graph%'"
 EDIT = """
@@ -83,6 +94,7 @@ class Command(BaseCommand):
         self.refuse_what_a_tool_claims()
         self.erase_a_source()
         self.erase_a_person()
+        self.review_in_the_admin()
         if self.failures:
             raise CommandError(f"{self.failures} expectations failed.")
         self.stdout.write("\nEverything was as expected.")
@@ -92,6 +104,14 @@ class Command(BaseCommand):
         for name, tenant in MEMBERS.items():
             users[name], _ = User.objects.get_or_create(username=name)
             users[name].groups.add(Group.objects.get_or_create(name=tenant)[0])
+        for name, tenant in STAFF.items():
+            reviewers, _ = Group.objects.get_or_create(name=REVIEWERS.format(tenant))
+            ours = Permission.objects.filter(content_type__app_label="prism_graph")
+            reviewers.permissions.set(each for each in ours if each.codename.startswith(MAY))
+            users[name], _ = User.objects.update_or_create(
+                username=name, defaults={"is_staff": True}
+            )
+            users[name].groups.set([reviewers])
         return users
 
     def ingest(self) -> None:
@@ -309,6 +329,40 @@ class Command(BaseCommand):
         self.expect(not self.finds(memory, "allergic to latex"), "no search finds it")
         alice = Memory(self.readers["alice"])
         self.expect(self.finds(alice, "Rua das Flores"), "and alice keeps hers")
+
+    def review_in_the_admin(self) -> None:
+        self.heading("12. Decide on a proposal in the admin")
+        memory = Memory(self.readers["acme"])
+        origin = Origin(Trust.TOOL, writer="tool:web")
+        page = memory.record("carrier.example", CARRIER, origin=origin, turn_id="fetch-1")
+        for key, predicate, value in WAITING:
+            memory.erase_fact(key)
+            memory.assert_fact(
+                key,
+                subject="the carrier",
+                predicate=predicate,
+                value=value,
+                evidence=[*page.added, *page.kept],
+            )
+        maren, greta = self.staff("maren"), self.staff("greta")
+        queue = maren.get(QUEUE).content.decode()
+        self.expect(all(value in queue for _, _, value in WAITING), "maren of Acme sees both wait")
+        foreign = greta.get(QUEUE).content.decode()
+        self.expect(WAITING[0][2] not in foreign, "greta of Globex sees neither")
+        waiting = FactVersion.objects.at(memory.scope).get(fact__key=WAITING[0][0])
+        asked = maren.post(f"{QUEUE}decide/", {"verb": "accept", "chosen": waiting.pk})
+        [announced] = asked.context_data["announced"]
+        fields = {"verb": "accept", "chosen": waiting.pk, "confirmed": "yes", "reason": "I called."}
+        fields[f"token_{waiting.pk}"] = announced.outcome.token
+        maren.post(f"{QUEUE}decide/", fields)
+        self.show_fact(memory.fact(WAITING[0][0]))
+        self.expect(memory.fact(WAITING[0][0]).decided_by == "maren", "maren accepts the first")
+        self.stdout.write("the second waits in the admin: see the README on how to log in")
+
+    def staff(self, user: str) -> Client:
+        client = Client(headers={"host": "acme.localhost"})
+        client.force_login(self.users[user])
+        return client
 
     def said(self, memory: Memory, words: str) -> list[Hit]:
         """Return the one passage that holds these words, to cite it."""
