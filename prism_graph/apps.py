@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_delete, pre_save
 
 
@@ -15,11 +15,12 @@ class PrismGraphConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what keeps the index true and deletion scoped."""
-        from prism_graph import checks, receivers
+        from prism_graph import checks, models, receivers
+        from prism_graph.bases import AbstractChunkText
 
         checks.register_all()
         post_migrate.connect(receivers.restore_index, sender=self)
-        # Lazily by name: a registry that a test isolates has no models.
-        pre_save.connect(receivers.analyse_text, sender="prism_graph.ChunkText")
-        for model in apps.get_app_config(self.label).get_models():
+        for model in models.MODELS:
             pre_delete.connect(receivers.refuse_collector, sender=model)
+            if issubclass(model, AbstractChunkText):
+                pre_save.connect(receivers.analyse_text, sender=model)

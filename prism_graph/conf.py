@@ -20,6 +20,7 @@ from prism_graph.scope import Scope
 logger = logging.getLogger(__name__)
 
 NAME: Final = "PRISM_GRAPH"
+APP: Final = "prism_graph"
 
 
 def _positive(value: Any) -> str | None:
@@ -64,6 +65,12 @@ def _policy(value: Any) -> str | None:
     return "must make something with a judge(cited) method"
 
 
+def _label(value: Any) -> str | None:
+    if isinstance(value, str) and value.isidentifier() and value != APP:
+        return None
+    return "must be the label of an app of your own"
+
+
 def _optional(check: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
     return lambda value: None if value is None else check(value)
 
@@ -85,6 +92,7 @@ class Config:
     REVIEW_SCOPES: str | Callable[[Any], list[Scope]] | None = field(
         default=None, metadata={"check": _optional(_importable)}
     )
+    MODELS_APP: str | None = field(default=None, metadata={"check": _optional(_label)})
 
 
 def problems(raw: Any) -> list[tuple[str, str]]:
@@ -110,6 +118,21 @@ def config() -> Config:
     if wrong := problems(raw):
         raise InvalidSettings(" ".join(f"{what} {hint}" for what, hint in wrong))
     return Config(**raw)
+
+
+def models_app() -> str | None:
+    """Return the label of the app whose models are memory's; None for this package's own.
+
+    Read while models are loaded, so whatever else is wrong with the settings is not told here.
+    """
+    raw = getattr(settings, NAME, {})
+    label = raw.get("MODELS_APP") if isinstance(raw, Mapping) else None
+    return None if _optional(_label)(label) else label
+
+
+def migrates_nothing() -> bool:
+    """Say whether the project leaves this package's own migrations out."""
+    return settings.MIGRATION_MODULES.get(APP, APP) is None
 
 
 def _forget(*, setting: str, **_: Any) -> None:

@@ -6,9 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
-from django.db.backends.ddl_references import Statement
+from django.db.backends.ddl_references import Statement, Table
 from django.db.models.signals import class_prepared
 from django.dispatch import receiver
+
+
+class Key(Statement):
+    """A foreign key that waits for the end of the migration."""
+
+
+def _defines(statement: Any, table: str) -> bool:
+    """Say whether a deferred statement makes something of a table that no key is."""
+    return (
+        isinstance(statement, Statement)
+        and not isinstance(statement, Key)
+        and statement.references_table(table)
+    )
 
 
 class CompositeForeignKey(models.BaseConstraint):
@@ -59,8 +72,14 @@ class CompositeForeignKey(models.BaseConstraint):
             model=self._parent,
         )
 
-    def constraint_sql(self, model: Any, schema_editor: Any) -> str:
-        """Return the clause for CREATE TABLE."""
+    def constraint_sql(self, model: Any, schema_editor: Any) -> Any:
+        """Return the clause for CREATE TABLE, or defer the constraint where the parent may be to come."""
+        if schema_editor.sql_create_inline_fk:
+            return self._clause(schema_editor)
+        schema_editor.deferred_sql.append(self.create_sql(model, schema_editor))
+        return None
+
+    def _clause(self, schema_editor: Any) -> str:
         quote = schema_editor.quote_name
         return "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({}) ON DELETE CASCADE".format(
             quote(self.name),
@@ -70,11 +89,20 @@ class CompositeForeignKey(models.BaseConstraint):
         )
 
     def create_sql(self, model: Any, schema_editor: Any) -> Any:
-        """Return ALTER TABLE … ADD CONSTRAINT."""
-        return Statement(
+        """Return ALTER TABLE … ADD CONSTRAINT, once what is deferred of the parent has been done.
+
+        `makemigrations` knows nothing of the parent, and may put its table behind this one; and Django defers
+        the UNIQUE constraints of a table with a default in the database. So deferred keys come last.
+        """
+        deferred = schema_editor.deferred_sql
+        for statement in [each for each in deferred if _defines(each, self.to)]:
+            deferred.remove(statement)
+            schema_editor.execute(statement, params=None)
+        deferred.sort(key=lambda each: isinstance(each, Key))
+        return Key(
             "ALTER TABLE %(table)s ADD %(clause)s",
-            table=schema_editor.quote_name(model._meta.db_table),
-            clause=self.constraint_sql(model, schema_editor),
+            table=Table(model._meta.db_table, schema_editor.quote_name),
+            clause=self._clause(schema_editor),
         )
 
     def remove_sql(self, model: Any, schema_editor: Any) -> Any:

@@ -6,15 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from django.apps import apps
 from django.db import connections
 from django.db.models import Exists, OuterRef
 
 from prism_graph import receipts
-from prism_graph.bases.rows import ScopedRow
 from prism_graph.erase import EMPTY, NOTHING
 from prism_graph.errors import InvalidInput
-from prism_graph.models import Chunk, Citation, Fact, FactVersion, Receipt, ScopeClock, Source
+from prism_graph.models import (
+    MODELS,
+    Chunk,
+    Citation,
+    Fact,
+    FactVersion,
+    Receipt,
+    ScopeClock,
+    Source,
+)
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
@@ -60,8 +67,8 @@ def erase_everything(
 
 def _tables() -> Iterator[Any]:
     """Yield every table with content; those that refer to others come before them."""
-    for model in reversed(list(apps.get_app_config("prism_graph").get_models())):
-        if issubclass(model, ScopedRow) and model not in (Receipt, ScopeClock):
+    for model in reversed(MODELS):
+        if model not in (Receipt, ScopeClock):
             yield model
 
 

@@ -21,6 +21,7 @@ from prism_graph.intervals import earliest
 from prism_graph.policy import CLOSED, FactStatus
 from prism_graph.records import Cited, FactView
 from prism_graph.scope import COLUMNS, Scope
+from prism_graph.tables import named
 from prism_graph.trust import Trust
 from prism_graph.writing import digest
 
@@ -50,32 +51,32 @@ _STOOD: Final = (
     "AS next_from, {at} AS asked_at FROM "
 )
 _CHAIN_OF_FACT: Final = _chain("f")
-_FACTS: Final = f"(SELECT * FROM prism_graph_fact f WHERE {_CHAIN_OF_FACT}{{of_key}}) f "
+_FACTS: Final = f"(SELECT * FROM $fact f WHERE {_CHAIN_OF_FACT}{{of_key}}) f "
 _OF_KEY: Final = " AND f.key_digest = %s"
 _CHAIN_OF_VERSION: Final = _chain("w")
 _KEYS: Final = (
-    "(SELECT DISTINCT g.key_digest FROM (SELECT * FROM prism_graph_factversion w "
+    "(SELECT DISTINCT g.key_digest FROM (SELECT * FROM $factversion w "
     f"WHERE {_CHAIN_OF_VERSION} AND w.subject_digest = %s) w {{facts_of_versions}}) k "
 )
 # What is joined to what, each a table, its alias and the condition.
-_FACTS_OF_VERSIONS: Final = ("prism_graph_fact", "g", _beside("g", "w", number="fact_number"))
+_FACTS_OF_VERSIONS: Final = ("$fact", "g", _beside("g", "w", number="fact_number"))
 # Every level's facts under the keys that the subject's versions have: the nearer one casts the shadow.
-_FACTS_OF_KEYS: Final = ("prism_graph_fact", "f", f"f.key_digest = k.key_digest AND {_chain('f')}")
-_VERSIONS: Final = ("prism_graph_factversion", "v", _beside("v", "f", fact_number="number"))
+_FACTS_OF_KEYS: Final = ("$fact", "f", f"f.key_digest = k.key_digest AND {_chain('f')}")
+_VERSIONS: Final = ("$factversion", "v", _beside("v", "f", fact_number="number"))
 _STANDING: Final = _beside("s", "v", fact_number="fact_number", version="number")
-_OPEN: Final = ("prism_graph_standing", "s", f"{_STANDING} AND s.until IS NULL")
+_OPEN: Final = ("$standing", "s", f"{_STANDING} AND s.until IS NULL")
 _OPEN_THEN: Final = (
-    *("prism_graph_standing", "s"),
+    *("$standing", "s"),
     f"{_STANDING} AND s.since <= %s AND (s.until IS NULL OR s.until > %s)",
 )
 _CITED: Final = ") SELECT h.*, c.id, c.trust, c.retired_at FROM stood h "
 # A version always cites something: one whose evidence was deleted past Memory is not told.
 _CITATIONS: Final = (
-    *("prism_graph_citation", "e"),
+    *("$citation", "e"),
     _beside("e", "h", fact_number="fact_number", version="number"),
 )
 _CHUNKS: Final = (
-    *("prism_graph_chunk", "c"),
+    *("$chunk", "c"),
     (
         "c.tenant = %s AND c.owner = e.cited_owner AND c.agent = e.cited_agent "
         "AND c.thread = e.cited_thread AND c.number = e.cited_number"
@@ -164,7 +165,7 @@ def _statement(
         statement += join(*_OPEN_THEN)
         parameters += [bound(question.known_at)] * 2
     statement += _CITED + join(*_CITATIONS) + join(*_CHUNKS) + where + _ORDER
-    return statement, [*parameters, tenant, tenant]
+    return named(statement), [*parameters, tenant, tenant]
 
 
 def _view(cited: Sequence[Any], scope: Scope, known_at: datetime | None, zone: tzinfo) -> FactView:

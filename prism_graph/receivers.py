@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import connections, router
 
-from prism_graph import repair
 from prism_graph.errors import UnscopedQuery
 
 
@@ -22,6 +21,7 @@ def refuse_collector(**_: Any) -> None:
 
 def restore_index(using: str, **_: Any) -> None:
     """Reinstall after a migration whatever a table remake dropped, and index what it missed."""
+    from prism_graph import repair
     from prism_graph.models import ChunkText
 
     if not router.allow_migrate_model(using, ChunkText):

@@ -19,6 +19,7 @@ from prism_graph import clock
 from prism_graph.bases.rows import random_id
 from prism_graph.errors import WriteConflict
 from prism_graph.scope import Scope
+from prism_graph.tables import keys, named
 
 # PostgreSQL: serialization failure, deadlock, lock not available. SQLite has its own words.
 _RETRYABLE: Final = frozenset({"40001", "40P01", "55P03"})
@@ -26,10 +27,10 @@ _RETRYABLE: Final = frozenset({"40001", "40P01", "55P03"})
 _FOREIGN_KEY: Final = "23503"
 
 _STAMP: Final = (
-    "INSERT INTO prism_graph_scopeclock (id, tenant, owner, agent, thread, last) "
+    "INSERT INTO $scopeclock (id, tenant, owner, agent, thread, last) "
     "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (tenant, owner, agent, thread) DO UPDATE SET last = "
-    "CASE WHEN excluded.last > prism_graph_scopeclock.last THEN excluded.last "
-    "ELSE prism_graph_scopeclock.last + 1 END RETURNING last"
+    "CASE WHEN excluded.last > $scopeclock.last THEN excluded.last "
+    "ELSE $scopeclock.last + 1 END RETURNING last"
 )
 
 
@@ -61,7 +62,7 @@ def _is_retryable(error: DatabaseError) -> bool:
     code = getattr(error.__cause__, "sqlstate", None)
     if code == _FOREIGN_KEY:
         name = error.__cause__.diag.constraint_name  # type: ignore[union-attr]
-        return str(name).startswith("prism_graph_")
+        return name in keys()
     return code in _RETRYABLE or "database is locked" in str(error)
 
 
@@ -72,5 +73,5 @@ def stamp(scope: Scope, using: str) -> datetime:
     """
     now = clock.to_microseconds(clock.now())
     with connections[using].cursor() as cursor:
-        cursor.execute(_STAMP, [random_id(), *map(str, scope.parts), now])
+        cursor.execute(named(_STAMP), [random_id(), *map(str, scope.parts), now])
         return clock.from_microseconds(cursor.fetchone()[0])

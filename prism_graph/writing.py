@@ -17,6 +17,7 @@ from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.lineage import Lineage
 from prism_graph.models import Chunk, ChunkKind, ChunkText, Derivation
 from prism_graph.scope import COLUMNS, Scope
+from prism_graph.tables import named
 from prism_graph.trust import Origin, Trust
 
 # Ids named one by one in a statement; every database takes as many.
@@ -25,28 +26,19 @@ BATCH: Final = 500
 TIDY_FROM: Final = 200
 
 _HERE: Final = "tenant = %s AND owner = %s AND agent = %s AND thread = %s AND number = %s"
-_MOVE: Final = (
-    f"UPDATE prism_graph_chunk SET ordinal = %s, first_line = %s, last_line = %s WHERE {_HERE}"
-)
-_RETIRE: Final = (
-    f"UPDATE prism_graph_chunk SET retired_at = %s WHERE {_HERE} AND retired_at IS NULL"
-)
+_MOVE: Final = f"UPDATE $chunk SET ordinal = %s, first_line = %s, last_line = %s WHERE {_HERE}"
+_RETIRE: Final = f"UPDATE $chunk SET retired_at = %s WHERE {_HERE} AND retired_at IS NULL"
 _REWORD: Final = (
-    "UPDATE prism_graph_chunktext SET heading = %s, terms = %s, terms_of = %s, analyser = %s "
-    f"WHERE {_HERE}"
+    f"UPDATE $chunktext SET heading = %s, terms = %s, terms_of = %s, analyser = %s WHERE {_HERE}"
 )
-_RESIZE: Final = f"UPDATE prism_graph_chunk SET length = %s WHERE {_HERE}"
+_RESIZE: Final = f"UPDATE $chunk SET length = %s WHERE {_HERE}"
 
-_RETOKEN: Final = f"UPDATE prism_graph_chunktext SET token = %s WHERE {_HERE}"
+_RETOKEN: Final = f"UPDATE $chunktext SET token = %s WHERE {_HERE}"
 
 _FACT: Final = "tenant = %s AND owner = %s AND agent = %s AND thread = %s AND fact_number = %s"
-_END: Final = (
-    f"UPDATE prism_graph_standing SET until = %s WHERE {_FACT} AND version = %s AND until IS NULL"
-)
-_WEAKEN: Final = (
-    f"UPDATE prism_graph_factversion SET weakened_at = %s WHERE {_FACT} AND number = %s"
-)
-_COUNT: Final = f"UPDATE prism_graph_fact SET last_version = %s WHERE {_HERE}"
+_END: Final = f"UPDATE $standing SET until = %s WHERE {_FACT} AND version = %s AND until IS NULL"
+_WEAKEN: Final = f"UPDATE $factversion SET weakened_at = %s WHERE {_FACT} AND number = %s"
+_COUNT: Final = f"UPDATE $fact SET last_version = %s WHERE {_HERE}"
 
 _CHUNK_FIELDS: Final = (
     *("id", *COLUMNS, "number", "source_number", "ordinal", "kind", "trust"),
@@ -168,7 +160,7 @@ def _each(using: str, statement: str, rows: Iterable[Sequence[Any]]) -> None:
     listed = list(rows)
     if listed:
         with connections[using].cursor() as cursor:
-            cursor.executemany(statement, listed)
+            cursor.executemany(named(statement), listed)
 
 
 def move(using: str, scope: Scope, places: Iterable[tuple[int, int, tuple[int, int]]]) -> None:

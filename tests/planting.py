@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from django.apps import apps
 from django.db import models
 from django.db.models.query import QuerySet
 
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.bases.citing import Citing
+from prism_graph.models import MODELS
 from prism_graph.scope import COLUMNS
 
-MODELS: Final[list[Any]] = list(apps.get_app_config("prism_graph").get_models())
 CITING: Final = [model for model in MODELS if issubclass(model, Citing)]
 
 MINE: Final = Scope("acme", "ana", "support", "chat-1")

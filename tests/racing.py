@@ -177,26 +177,26 @@ def _rows_alone() -> Iterator[str]:
     of_version = "x.fact_number = v.fact_number AND x.version = v.number AND " + _same("x", "v")
     of_fact = "v.fact_number = f.number AND " + _same("v", "f")
     for what, statement in {
-        "versions without evidence": "SELECT v.* FROM prism_graph_factversion v WHERE NOT EXISTS "
-        f"(SELECT 1 FROM prism_graph_citation x WHERE {of_version})",
-        "facts without a version": "SELECT f.* FROM prism_graph_fact f WHERE NOT EXISTS "
-        f"(SELECT 1 FROM prism_graph_factversion v WHERE {of_fact})",
-        "versions without a fact": "SELECT v.* FROM prism_graph_factversion v WHERE NOT EXISTS "
-        f"(SELECT 1 FROM prism_graph_fact f WHERE {of_fact})",
-        "standings without a version": "SELECT x.* FROM prism_graph_standing x WHERE NOT EXISTS "
-        f"(SELECT 1 FROM prism_graph_factversion v WHERE {of_version})",
-        "citations without a version": "SELECT x.* FROM prism_graph_citation x WHERE NOT EXISTS "
-        f"(SELECT 1 FROM prism_graph_factversion v WHERE {of_version})",
-        "citations of nothing": "SELECT x.* FROM prism_graph_citation x WHERE NOT EXISTS "
-        "(SELECT 1 FROM prism_graph_chunk c WHERE c.number = x.cited_number AND c.tenant = x.tenant "
+        "versions without evidence": "SELECT v.* FROM $factversion v WHERE NOT EXISTS "
+        f"(SELECT 1 FROM $citation x WHERE {of_version})",
+        "facts without a version": "SELECT f.* FROM $fact f WHERE NOT EXISTS "
+        f"(SELECT 1 FROM $factversion v WHERE {of_fact})",
+        "versions without a fact": "SELECT v.* FROM $factversion v WHERE NOT EXISTS "
+        f"(SELECT 1 FROM $fact f WHERE {of_fact})",
+        "standings without a version": "SELECT x.* FROM $standing x WHERE NOT EXISTS "
+        f"(SELECT 1 FROM $factversion v WHERE {of_version})",
+        "citations without a version": "SELECT x.* FROM $citation x WHERE NOT EXISTS "
+        f"(SELECT 1 FROM $factversion v WHERE {of_version})",
+        "citations of nothing": "SELECT x.* FROM $citation x WHERE NOT EXISTS "
+        "(SELECT 1 FROM $chunk c WHERE c.number = x.cited_number AND c.tenant = x.tenant "
         "AND c.owner = x.cited_owner AND c.agent = x.cited_agent AND c.thread = x.cited_thread)",
-        "versions without exactly one open standing": "SELECT v.* FROM prism_graph_factversion v "
-        f"WHERE 1 <> (SELECT count(*) FROM prism_graph_standing x WHERE {of_version} "
+        "versions without exactly one open standing": "SELECT v.* FROM $factversion v "
+        f"WHERE 1 <> (SELECT count(*) FROM $standing x WHERE {of_version} "
         "AND x.until IS NULL)",
-        "chunks of no source": "SELECT c.* FROM prism_graph_chunk c WHERE NOT EXISTS (SELECT 1 "
-        f"FROM prism_graph_source s WHERE s.number = c.source_number AND {_same('s', 'c')})",
-        "sources without a chunk": "SELECT s.* FROM prism_graph_source s WHERE NOT EXISTS (SELECT 1 "
-        f"FROM prism_graph_chunk c WHERE s.number = c.source_number AND {_same('s', 'c')})",
+        "chunks of no source": "SELECT c.* FROM $chunk c WHERE NOT EXISTS (SELECT 1 "
+        f"FROM $source s WHERE s.number = c.source_number AND {_same('s', 'c')})",
+        "sources without a chunk": "SELECT s.* FROM $source s WHERE NOT EXISTS (SELECT 1 "
+        f"FROM $chunk c WHERE s.number = c.source_number AND {_same('s', 'c')})",
     }.items():
         if rows := sql(statement):
             yield f"{what}: {rows}"
@@ -210,13 +210,11 @@ def _standings() -> Iterator[str]:
     """Yield the versions whose standings do not follow one another from the recorded instant on."""
     recorded = {
         tuple(row[:6]): row[6]
-        for row in sql(
-            f"SELECT {_PARTS}, fact_number, number, recorded_at FROM prism_graph_factversion"
-        )
+        for row in sql(f"SELECT {_PARTS}, fact_number, number, recorded_at FROM $factversion")
     }
     standings = defaultdict(list)
     for *version, since, until in sql(
-        f"SELECT {_PARTS}, fact_number, version, since, until FROM prism_graph_standing ORDER BY since"
+        f"SELECT {_PARTS}, fact_number, version, since, until FROM $standing ORDER BY since"
     ):
         standings[tuple(version)].append((since, until))
     for version, spans in standings.items():
@@ -230,7 +228,7 @@ def _numbers() -> Iterator[str]:
     numbered = defaultdict(list)
     for *fact, number, last, at in sql(
         f"SELECT {', '.join('v.' + part for part in _PARTS.split(', '))}, f.number, v.number, "
-        "f.last_version, v.recorded_at FROM prism_graph_factversion v JOIN prism_graph_fact f "
+        "f.last_version, v.recorded_at FROM $factversion v JOIN $fact f "
         f"ON f.number = v.fact_number AND {_same('f', 'v')} ORDER BY v.number"
     ):
         numbered[tuple(fact)].append((number, last, at))
@@ -246,12 +244,12 @@ def _instants() -> Iterator[str]:
     """Yield the scopes in which two writes had one instant, or one that the scope's clock never gave."""
     clocks = {
         tuple(row[:4]): EPOCH + timedelta(microseconds=row[4])
-        for row in sql(f"SELECT {_PARTS}, last FROM prism_graph_scopeclock")
+        for row in sql(f"SELECT {_PARTS}, last FROM $scopeclock")
     }
     versions, chunks, given = defaultdict(list), defaultdict(set), defaultdict(set)
-    for *scope, at in sql(f"SELECT {_PARTS}, recorded_at FROM prism_graph_factversion"):
+    for *scope, at in sql(f"SELECT {_PARTS}, recorded_at FROM $factversion"):
         versions[tuple(scope)].append(_utc(at))
-    for *scope, at in sql(f"SELECT {_PARTS}, recorded_at FROM prism_graph_chunk"):
+    for *scope, at in sql(f"SELECT {_PARTS}, recorded_at FROM $chunk"):
         chunks[tuple(scope)].add(_utc(at))
     for column, table in (
         ("since", "standing"),
@@ -259,7 +257,7 @@ def _instants() -> Iterator[str]:
         ("weakened_at", "factversion"),
     ):
         for *scope, at in sql(
-            f"SELECT {_PARTS}, {column} FROM prism_graph_{table} WHERE {column} IS NOT NULL"
+            f"SELECT {_PARTS}, {column} FROM ${table} WHERE {column} IS NOT NULL"
         ):
             given[tuple(scope)].add(_utc(at))
     for scope, instants in versions.items():
@@ -279,14 +277,11 @@ def _overlaps() -> Iterator[str]:
     """Yield the facts of which two versions are in force at one instant, as memory tells it."""
     from prism_graph import Memory, Scope
 
-    moments = {at for (at,) in sql("SELECT DISTINCT valid_from FROM prism_graph_factversion")}
+    moments = {at for (at,) in sql("SELECT DISTINCT valid_from FROM $factversion")}
     moments |= {
-        at
-        for (at,) in sql(
-            "SELECT DISTINCT valid_to FROM prism_graph_factversion WHERE valid_to IS NOT NULL"
-        )
+        at for (at,) in sql("SELECT DISTINCT valid_to FROM $factversion WHERE valid_to IS NOT NULL")
     }
-    for parts in sql(f"SELECT DISTINCT {_PARTS} FROM prism_graph_fact"):
+    for parts in sql(f"SELECT DISTINCT {_PARTS} FROM $fact"):
         memory = Memory(Scope.from_columns(*parts))
         for at in sorted(map(_utc, moments))[-12:]:
             held = [(view.scope, view.key) for view in memory.facts(at=at)]
@@ -331,23 +326,23 @@ def state() -> dict[str, list[Any]]:
     return {
         name: sorted(map(repr, sql(statement)))
         for name, statement in {
-            "sources": f"SELECT {_PARTS}, key, (SELECT count(*) FROM prism_graph_chunk c WHERE "
-            f"c.source_number = s.number AND {_same('c', 's')}) FROM prism_graph_source s",
-            "texts": f"SELECT {_PARTS}, text FROM prism_graph_chunktext",
-            "facts": f"SELECT {_PARTS}, key, last_version FROM prism_graph_fact",
+            "sources": f"SELECT {_PARTS}, key, (SELECT count(*) FROM $chunk c WHERE "
+            f"c.source_number = s.number AND {_same('c', 's')}) FROM $source s",
+            "texts": f"SELECT {_PARTS}, text FROM $chunktext",
+            "facts": f"SELECT {_PARTS}, key, last_version FROM $fact",
             "versions": f"SELECT {parts}, f.key, v.number, v.subject, v.value, v.contests, "
             "CASE WHEN v.weakened_at IS NULL THEN 0 ELSE 1 END "
-            f"FROM prism_graph_factversion v JOIN prism_graph_fact f ON {fact}",
+            f"FROM $factversion v JOIN $fact f ON {fact}",
             "standings": f"SELECT {parts}, f.key, v.number, x.status, x.decided_by, x.reason, x.policy, "
-            "CASE WHEN x.until IS NULL THEN 0 ELSE 1 END FROM prism_graph_standing x "
-            f"JOIN prism_graph_factversion v ON {version} JOIN prism_graph_fact f ON {fact}",
+            "CASE WHEN x.until IS NULL THEN 0 ELSE 1 END FROM $standing x "
+            f"JOIN $factversion v ON {version} JOIN $fact f ON {fact}",
             "citations": f"SELECT {parts}, f.key, v.number, x.cited_owner, x.cited_agent, "
-            "x.cited_thread, s.key FROM prism_graph_citation x "
-            f"JOIN prism_graph_factversion v ON {version} JOIN prism_graph_fact f ON {fact} "
-            f"JOIN prism_graph_chunk c ON {chunk} JOIN prism_graph_source s "
+            "x.cited_thread, s.key FROM $citation x "
+            f"JOIN $factversion v ON {version} JOIN $fact f ON {fact} "
+            f"JOIN $chunk c ON {chunk} JOIN $source s "
             f"ON s.number = c.source_number AND {_same('s', 'c')}",
             "receipts": f"SELECT {_PARTS}, operation, actor, reason, counts, counts_below "
-            "FROM prism_graph_receipt",
+            "FROM $receipt",
         }.items()
     }
 

@@ -11,22 +11,19 @@ from typing import Any
 
 from django.db import connections
 
-TABLES = (
-    "prism_graph_source",
-    "prism_graph_chunk",
-    "prism_graph_chunktext",
-    "prism_graph_derivation",
-    "prism_graph_scopeclock",
-    "prism_graph_fact",
-    "prism_graph_factversion",
-    "prism_graph_standing",
-    "prism_graph_citation",
-    "prism_graph_receipt",
+from prism_graph.tables import current, named
+
+MODELS = (
+    *("source", "chunk", "chunktext", "derivation", "scopeclock", "fact", "factversion"),
+    *("standing", "citation", "receipt"),
 )
+TABLES = tuple(current().names[model] for model in MODELS)
+INDEX = current().index
 
 
 def sql(statement: str, *parameters: Any, using: str = "default") -> list[tuple[Any, ...]]:
-    """Run a statement and return its rows."""
+    """Run a statement and return its rows; `$chunk` stands for the table of Chunk."""
+    statement = named(statement)
     with connections[using].cursor() as cursor:
         raw = cursor.cursor
         if parameters:
@@ -46,9 +43,7 @@ def stored(using: str = "default", tables: Sequence[str] = TABLES) -> dict[str, 
 def vocabulary(using: str = "default") -> set[str]:
     """Return every word that the database can be asked for: of the index, and of its statistics."""
     if connections[using].vendor == "sqlite":
-        create = (
-            "CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'prism_graph_fulltext', {})"
-        )
+        create = "CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', $fulltext, {})"
         found = set()
         for kind in ("row", "instance"):
             sql(create.format(kind), using=using)
@@ -57,12 +52,14 @@ def vocabulary(using: str = "default") -> set[str]:
         return found
     from prism_graph.fulltext.postgresql import WORDS
 
-    query = f"SELECT {WORDS} FROM prism_graph_chunktext"
+    query = named(f"SELECT {WORDS} FROM $chunktext")
     words = {word for (word,) in sql("SELECT word FROM ts_stat(%s)", query, using=using)}
     sql("ANALYZE", using=using)
     statistics = sql(
         "SELECT coalesce(most_common_vals::text, '') || coalesce(histogram_bounds::text, '') "
-        "|| coalesce(most_common_elems::text, '') FROM pg_stats WHERE tablename LIKE 'prism_graph%'",
+        "|| coalesce(most_common_elems::text, '') FROM pg_stats WHERE tablename = ANY(%s) OR tablename = %s",
+        [*TABLES],
+        INDEX,
         using=using,
     )
     return words | {text for (text,) in statistics}

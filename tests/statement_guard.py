@@ -25,6 +25,10 @@ from django.db.models.sql.compiler import SQLCompiler
 from prism_graph.doors import System
 from prism_graph.managers import ScopedQuerySet
 from prism_graph.scope import TOKEN_LENGTH, Scope
+from prism_graph.tables import current
+from tests.rawsql import INDEX, TABLES
+
+TEXT: Final = current().names["chunktext"]
 
 # What may touch our tables without a scope, each with its reason.
 EXCEPTIONS: Final[dict[str, str]] = {
@@ -33,12 +37,12 @@ EXCEPTIONS: Final[dict[str, str]] = {
         "a migration that makes a column NOT NULL"
     ),
     r"INSERT INTO new__(?P<made>\w+) \([^)]*\) SELECT .* FROM (?P=made)$": "SQLite makes a table anew",
-    r"INSERT INTO prism_graph_fulltext\(prism_graph_fulltext\) VALUES \('delete-all'\)$": "rebuild",
-    r"INSERT INTO prism_graph_fulltext\(rowid, words\) SELECT number, .* FROM prism_graph_chunktext "
+    rf"INSERT INTO {INDEX}\({INDEX}\) VALUES \('delete-all'\)$": "rebuild",
+    rf"INSERT INTO {INDEX}\(rowid, words\) SELECT number, .* FROM {TEXT} "
     r"WHERE terms <> '' ORDER BY number$": "rebuild",
-    r"SELECT number, token, terms FROM prism_graph_chunktext WHERE terms <> ''$": "repair --check",
-    r"SELECT doc, term FROM temp\.prism_graph_fulltext_words$": "repair --check",
-    r"SELECT count\(\*\) FROM prism_graph_chunktext WHERE terms_of <> md5\(.*\)$": "repair --check",
+    rf"SELECT number, token, terms FROM {TEXT} WHERE terms <> ''$": "repair --check",
+    rf"SELECT doc, term FROM temp\.{INDEX}_words$": "repair --check",
+    rf"SELECT count\(\*\) FROM {TEXT} WHERE terms_of <> md5\(.*\)$": "repair --check",
 }
 
 _EXCEPTION: Final = re.compile("|".join(EXCEPTIONS), re.IGNORECASE | re.DOTALL)
@@ -47,7 +51,8 @@ _KEYWORD: Final = (
     "|INTERSECT|VALUES|SELECT|USING|FOR|FROM|RETURNING|DEFAULT"
 )
 _MENTION: Final = re.compile(
-    r"\b(?P<verb>FROM|JOIN|UPDATE|INTO|COPY|,)\s+(?:ONLY\s+)?(?P<table>prism_graph_\w+)\b(?!\.)"
+    r"\b(?P<verb>FROM|JOIN|UPDATE|INTO|COPY|,)\s+(?:ONLY\s+)?"
+    rf"(?P<table>(?:{'|'.join([*TABLES, INDEX])})\w*)\b(?!\.)"
     rf"(?:\s+(?:AS\s+)?(?!(?:{_KEYWORD})\b)(?P<alias>[A-Za-z]\w*))?",
     re.IGNORECASE,
 )
@@ -55,7 +60,6 @@ _NEXT: Final = re.compile(
     r" (?:GROUP BY|ORDER BY|HAVING|LIMIT|OFFSET|UNION|EXCEPT|INTERSECT|INNER|LEFT|JOIN|WHERE|FOR"
     r"|RETURNING|ON)\b"
 )
-_INDEX: Final = "prism_graph_fulltext"
 _ALTERNATIVE: Final = re.compile(r'"((?:[^"]|"")*)"\*?')
 
 seen: Counter[str] = Counter()
@@ -91,8 +95,8 @@ def check(sql: Any, params: Any = ()) -> None:
     seen.update(tables)
     if not passes:
         raise UnscopedStatement(str(sql))
-    if _INDEX in tables:
-        _check_index(str(sql), params)
+    if INDEX.lower() in tables:
+        _check_index(str(sql).replace('"', ""), params)
 
 
 @lru_cache(maxsize=2048)
@@ -103,7 +107,7 @@ def _read(sql: str) -> tuple[tuple[str, ...], bool]:
     if not mentions or _EXCEPTION.match(statement):
         return (), True
     tables = tuple(mention["table"].lower() for mention in mentions)
-    rows = [mention for mention in mentions if mention["table"].lower() != _INDEX]
+    rows = [mention for mention in mentions if mention["table"].lower() != INDEX.lower()]
     return tables, not rows or _names_scope(statement, rows)
 
 
@@ -206,7 +210,7 @@ def _equals(clause: str, name: str) -> set[str]:
 def _check_index(statement: str, params: Any) -> None:
     markers = re.finditer(r"(MATCH )?%s", statement)
     matches = [params[place] for place, marker in enumerate(markers) if marker[1]]
-    if len(re.findall(rf"(?:FROM|JOIN) {_INDEX}\b", statement)) != len(matches):
+    if len(re.findall(rf"(?:FROM|JOIN) {INDEX}\b", statement)) != len(matches):
         raise UnscopedStatement(statement)
     for query in matches:
         words = [found[1] for found in _ALTERNATIVE.finditer(query)]

@@ -33,6 +33,7 @@ ORDER: Final = (
         "constraints",
         "bases",
         "models",
+        "tables",
         "fulltext",
         "operations",
     ),
@@ -55,7 +56,7 @@ ORDER: Final = (
     "memory",
     "review",
     # Django wiring
-    *("receivers", "checks", "management", "apps"),
+    *("receivers", "owning", "checks", "management", "apps"),
     *("admin", "templatetags"),
     # for the tests of projects
     "testing",
@@ -88,7 +89,7 @@ RESERVED: Final = {
 # What stands in SQL text besides module constants: names of tables and columns, none of it a value.
 NAMES: Final = {
     "fulltext.postgresql": {"table", "column", "columns"},
-    "fulltext.sqlite": {"name", "body", "kind", "', '.join(columns)"},
+    "fulltext.sqlite": {"part", "body", "kind", "', '.join(columns)"},
 }
 SQL: Final = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE|DROP|COPY|REINDEX|WITH|TRUNCATE|AFTER|PRAGMA)\b"

@@ -13,7 +13,7 @@ from django.test.utils import isolate_apps
 from prism_graph import checks
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk
-from tests.rawsql import sql
+from tests.rawsql import INDEX, sql
 
 
 def ours(databases: list[str] | None = None) -> list[CheckMessage]:
@@ -136,7 +136,7 @@ def test_secure_delete_off_on_sqlite_is_a_warning(mode: str, wrong: bool) -> Non
 @pytest.mark.parametrize("alias", ["default", "other"])
 def test_a_missing_part_of_the_index_is_an_error(alias: str) -> None:
     on_sqlite = connections[alias].vendor == "sqlite"
-    part = "prism_graph_fulltext_insert" if on_sqlite else "prism_graph_fulltext"
+    part = f"{INDEX}_insert" if on_sqlite else INDEX
     sql(f"DROP {'TRIGGER' if on_sqlite else 'INDEX'} {part}", using=alias)
     (message,) = ours([alias])
     assert message.id == "prism_graph.W007"

@@ -9,8 +9,7 @@ from django.db import connections
 
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.fulltext import engine
-from prism_graph.fulltext.base import INDEX
-from tests.rawsql import sql, stored
+from tests.rawsql import INDEX, sql, stored
 
 ACME = Scope("acme")
 USER = Origin(Trust.USER)
@@ -42,7 +41,7 @@ def test_check_finds_a_true_index_true_and_changes_nothing() -> None:
 @pytest.mark.django_db
 def test_check_says_what_is_wrong_and_exits_with_1() -> None:
     Memory(ACME).ingest("guide", "penguins swim", origin=USER)
-    sql("UPDATE prism_graph_chunktext SET text = 'changed'")
+    sql("UPDATE $chunktext SET text = 'changed'")
     before = stored()
     said, code = run("--check")
     assert code == 1
@@ -59,7 +58,7 @@ def test_check_says_what_is_wrong_and_exits_with_1() -> None:
 def test_repair_puts_right_says_what_it_did_and_then_has_nothing_to_do() -> None:
     Memory(ACME).ingest("guide", "penguins swim", origin=USER)
     drop_index()
-    sql("UPDATE prism_graph_chunktext SET terms = ''")
+    sql("UPDATE $chunktext SET terms = ''")
     said, code = run()
     assert code == 0
     assert f"Installed {INDEX}." in said
@@ -90,7 +89,7 @@ def test_sql_prints_statements_that_install_the_index_and_runs_none(vendor: str)
 def test_the_database_named_is_repaired_and_no_other() -> None:
     for using in ("default", "other"):
         Memory(ACME, using=using).ingest("guide", "penguins swim", origin=USER)
-        sql("UPDATE prism_graph_chunktext SET terms = ''", using=using)
+        sql("UPDATE $chunktext SET terms = ''", using=using)
     assert run("--check", "--database", "other")[1] == 1
     assert run("--database", "other")[1] == 0
     assert run("--check", "--database", "other")[1] == 0

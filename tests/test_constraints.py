@@ -151,8 +151,7 @@ class TestForeignKeys:
 
         before = others()
         sql(
-            "DELETE FROM prism_graph_source WHERE tenant = %s AND owner = %s AND agent = %s "
-            "AND thread = %s",
+            "DELETE FROM $source WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s",
             *MINE.parts,
         )
         gone = (Source, Chunk, ChunkText, *CITING)

@@ -24,12 +24,13 @@ from prism_graph.errors import (
     SupersedeRefused,
 )
 from prism_graph.records import ErasureReport
+from prism_graph.tables import current
 from tests.rawsql import stored
 
 ACME: Final = Scope("acme")
 CANARY: Final = "canary7f3a"
 KB: Final = 1024
-CLOCK: Final = "prism_graph_scopeclock"
+CLOCK: Final = current().names["scopeclock"]
 WRITES: Final = ("INSERT", "UPDATE", "DELETE", "REPLACE", "COPY")
 
 pytestmark = pytest.mark.django_db

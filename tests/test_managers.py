@@ -24,6 +24,7 @@ from prism_graph.errors import (
 from prism_graph.managers import ClosedQuery, ScopedQuerySet
 from prism_graph.models import Chunk, ChunkText, Source
 from prism_graph.scope import COLUMNS
+from prism_graph.tables import named
 from tests.planting import (
     ASIDE,
     MINE,
@@ -94,7 +95,7 @@ READS: dict[str, Way] = {
     "union": lambda rows: list(rows.union(rows.all())),
     "intersection": lambda rows: list(rows.intersection(rows.all())),
     "difference": lambda rows: list(rows.difference(rows.all())),
-    "raw": lambda rows: list(rows.raw("SELECT * FROM prism_graph_chunk")),
+    "raw": lambda rows: list(rows.raw(named("SELECT * FROM $chunk"))),
     "extra": lambda rows: list(rows.extra(where=["1 = 1"])),
     "async for": lambda rows: async_to_sync(_collect)(rows.all()),
     "aiterator": lambda rows: async_to_sync(_collect)(rows.aiterator()),
@@ -326,7 +327,7 @@ class TestReadingThroughADoor:
 
     def test_dates_and_datetimes_keep_the_door(self):
         run_sql(
-            "UPDATE prism_graph_chunk SET recorded_at = '1999-01-01 00:00:00+00' WHERE tenant = %s",
+            "UPDATE $chunk SET recorded_at = '1999-01-01 00:00:00+00' WHERE tenant = %s",
             ASIDE[0].tenant,
         )
         rows = Chunk.objects.visible_to(MINE)

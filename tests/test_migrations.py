@@ -5,17 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import ProjectState
 
 from prism_graph import Memory, migrations
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.fulltext import engine
-from prism_graph.fulltext.base import INDEX
 from prism_graph.operations import InstallFullText
 from tests.planting import DOCUMENT, MINE, MODELS, plant
-from tests.rawsql import TABLES, sql
+from tests.rawsql import INDEX, TABLES, sql
 
 APP = "prism_graph"
 
@@ -68,12 +69,13 @@ class TestForwardsAndBackwards:
 class TestFullTextOperation:
     def test_it_installs_and_removes_what_the_engine_says(self):
         operation, index = InstallFullText(), engine(connection)
+        state = ProjectState.from_apps(apps)
         with connection.schema_editor(collect_sql=True) as editor:
-            operation.database_backwards(APP, editor, None, None)
+            operation.database_backwards(APP, editor, state, state)
         assert [line for line in editor.collected_sql if INDEX in line]
         assert index.missing() == []
         with connection.schema_editor(collect_sql=True) as editor:
-            operation.database_forwards(APP, editor, None, None)
+            operation.database_forwards(APP, editor, state, state)
         assert not [line for line in editor.collected_sql if INDEX in line]
 
     def test_it_says_what_it_does(self):

@@ -8,9 +8,8 @@ from django.db import connection
 
 from prism_graph import Memory, Origin, Scope, Trust, indexing, repair
 from prism_graph.fulltext import engine
-from prism_graph.fulltext.base import INDEX
 from prism_graph.repair import Repaired
-from tests.rawsql import sql, stored
+from tests.rawsql import INDEX, sql, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +24,7 @@ ON_SQLITE: dict[str, Callable[[], Any]] = {
     },
     "an altered trigger": lambda: (
         sql(f"DROP TRIGGER {INDEX}_insert"),
-        sql(
-            f"CREATE TRIGGER {INDEX}_insert AFTER INSERT ON prism_graph_chunktext BEGIN SELECT 1; END"
-        ),
+        sql(f"CREATE TRIGGER {INDEX}_insert AFTER INSERT ON $chunktext BEGIN SELECT 1; END"),
     ),
     "a dropped table": lambda: sql(f"DROP TABLE {INDEX}"),
     "another table of its name": lambda: (
@@ -37,7 +34,7 @@ ON_SQLITE: dict[str, Callable[[], Any]] = {
     "missing postings": lambda: sql(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')"),
     "orphan postings": lambda: sql(f"INSERT INTO {INDEX}(rowid, words) VALUES (999999, 'orphan')"),
     "postings of other words": lambda: sql(
-        f"INSERT INTO {INDEX}(rowid, words) SELECT number, 'other' FROM prism_graph_chunktext"
+        f"INSERT INTO {INDEX}(rowid, words) SELECT number, 'other' FROM $chunktext"
     ),
 }
 ON_POSTGRESQL: dict[str, Callable[[], Any]] = {
@@ -45,25 +42,25 @@ ON_POSTGRESQL: dict[str, Callable[[], Any]] = {
     "an index on another expression": lambda: (
         sql(f"DROP INDEX {INDEX}"),
         sql(
-            f"CREATE INDEX {INDEX} ON prism_graph_chunktext "
+            f"CREATE INDEX {INDEX} ON $chunktext "
             "USING gin (array_to_tsvector(string_to_array(terms || md5(text), ' ')))"
         ),
     ),
     "an index on another table": lambda: (
         sql(f"DROP INDEX {INDEX}"),
-        sql(f"CREATE INDEX {INDEX} ON prism_graph_chunk (number)"),
+        sql(f"CREATE INDEX {INDEX} ON $chunk (number)"),
     ),
 }
 ON_BOTH: dict[str, Callable[[], Any]] = {
-    "stale terms": lambda: sql("UPDATE prism_graph_chunktext SET terms = 'stale'"),
-    "no terms": lambda: sql("UPDATE prism_graph_chunktext SET terms = ''"),
-    "another analyser": lambda: sql("UPDATE prism_graph_chunktext SET analyser = 'prism/0'"),
-    "changed text": lambda: sql("UPDATE prism_graph_chunktext SET text = text || ' albatross'"),
-    "a changed heading": lambda: sql("UPDATE prism_graph_chunktext SET heading = 'albatross'"),
-    "a changed title": lambda: sql("UPDATE prism_graph_source SET title = 'albatross'"),
-    "a wrong token": lambda: sql("UPDATE prism_graph_chunktext SET token = 'aaaaaaaaaa'"),
-    "a wrong length": lambda: sql("UPDATE prism_graph_chunk SET length = length + 1"),
-    "a wrong digest of the text": lambda: sql("UPDATE prism_graph_chunktext SET terms_of = ''"),
+    "stale terms": lambda: sql("UPDATE $chunktext SET terms = 'stale'"),
+    "no terms": lambda: sql("UPDATE $chunktext SET terms = ''"),
+    "another analyser": lambda: sql("UPDATE $chunktext SET analyser = 'prism/0'"),
+    "changed text": lambda: sql("UPDATE $chunktext SET text = text || ' albatross'"),
+    "a changed heading": lambda: sql("UPDATE $chunktext SET heading = 'albatross'"),
+    "a changed title": lambda: sql("UPDATE $source SET title = 'albatross'"),
+    "a wrong token": lambda: sql("UPDATE $chunktext SET token = 'aaaaaaaaaa'"),
+    "a wrong length": lambda: sql("UPDATE $chunk SET length = length + 1"),
+    "a wrong digest of the text": lambda: sql("UPDATE $chunktext SET terms_of = ''"),
 }
 
 
@@ -163,7 +160,7 @@ def test_an_upgrade_of_the_analyser_is_reported_and_analyses_every_row_again(
     assert any("prism/next" in sentence for sentence in repair.problems("default"))
     assert repair.repair("default").analysed == 3
     assert list(repair.problems("default")) == []
-    assert {row[0] for row in sql("SELECT analyser FROM prism_graph_chunktext")} == {"prism/next"}
+    assert {row[0] for row in sql("SELECT analyser FROM $chunktext")} == {"prism/next"}
 
 
 def test_install_names_what_was_missing_and_fills_it(memory: Memory, vendor: str) -> None:

@@ -365,7 +365,7 @@ def test_an_answer_of_then_stays_the_same_whatever_is_written_later(
         (rng.choice([memory.ingest, memory.record]) if step % 4 == 0 else memory.ingest)(
             rng.choice(keys) if step % 4 else f"k{step}", text, origin=USER
         )
-        (last,) = sql("SELECT last FROM prism_graph_scopeclock")[0]
+        (last,) = sql("SELECT last FROM $scopeclock")[0]
         at = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=last)
         answers[at] = ranked(memory, at)
         for earlier in rng.sample(sorted(answers), k=min(4, len(answers))):

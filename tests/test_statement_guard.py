@@ -12,6 +12,7 @@ from django.db.models.query import QuerySet
 from prism_graph import Memory, Scope
 from prism_graph.fulltext.sqlite import POSTINGS
 from prism_graph.models import Chunk, ChunkText, Source
+from prism_graph.tables import named
 from tests import conftest
 from tests.planting import ASIDE, MINE, MODELS, SECRET, plant, plant_again, row_of
 from tests.statement_guard import EXCEPTIONS, UnscopedStatement, check, guard, seen, unguarded
@@ -157,7 +158,7 @@ class TestWhatIsWrittenByHand:
         check(statement, ["x", "y"])
 
     def test_full_text_is_asked_under_tokens_only(self):
-        statement = POSTINGS
+        statement = named(POSTINGS)
         one, other = (scope.token for scope in (MINE, ASIDE[0]))
         for query in (f'"{one}word"', f'"{one}word" OR "{other}word"*', f'"{one}a""b"'):
             check(statement, [0, query])

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.models import Citation, Standing
 from prism_graph.records import FactRef
 
 pytestmark = pytest.mark.django_db
@@ -80,5 +81,5 @@ def test_one_statement_more_where_no_fact_cites_a_passage(memory):
     said(memory, "Oslo.")
     with CaptureQueriesContext(connection) as ran:
         memory.search("Oslo")
-    assert sum("prism_graph_citation" in query["sql"] for query in ran.captured_queries) == 1
-    assert not any("prism_graph_standing" in query["sql"] for query in ran.captured_queries)
+    assert sum(Citation._meta.db_table in query["sql"] for query in ran.captured_queries) == 1
+    assert not any(Standing._meta.db_table in query["sql"] for query in ran.captured_queries)

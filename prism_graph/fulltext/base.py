@@ -15,11 +15,7 @@ from django.db.models import Lookup
 from numpy.typing import NDArray
 
 from prism_graph.scope import Scope
-
-INDEX: Final = "prism_graph_fulltext"
-CHUNK: Final = "prism_graph_chunk"
-TEXT: Final = "prism_graph_chunktext"
-SOURCE: Final = "prism_graph_source"
+from prism_graph.tables import Tables, current
 
 # One integer for what ranking needs of a chunk: source 24 bits, ordinal 23, trust 3, kind 1, length 12.
 SOURCE_SHIFT: Final = 39
@@ -75,8 +71,10 @@ class FullText(ABC):
     # One scope's part of the directory; {when} says which rows are live.
     level_sql: ClassVar[str]
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, tables: Tables | None = None) -> None:
         self.connection = connection
+        self.tables = tables or current()
+        self.named = self.tables.fill
 
     # the index itself
 
@@ -131,6 +129,8 @@ class FullText(ABC):
     def nested_join(table: str, alias: str, on: str) -> str:
         """Return a join to the rows for which `on` holds, looked up by index for each row before it.
 
+        `table` is a name or what stands for one in a template.
+
         Digests are kept out of the statistics, so that PostgreSQL would rather read the whole table.
         """
 
@@ -156,7 +156,9 @@ class FullText(ABC):
         ]
         adapt = self.connection.ops.adapt_datetimefield_value
         times = [adapt(instant) for _, instants in bounds for instant in instants]
-        level = self.level_sql.format(when=" AND ".join(condition for condition, _ in bounds))
+        level = self.named(self.level_sql).format(
+            when=" AND ".join(condition for condition, _ in bounds)
+        )
         parameters: list[Any] = []
         for depth, scope in enumerate(scopes):
             parameters += [depth, *map(str, scope.parts), *times]

@@ -13,16 +13,12 @@ from django.db.models import F
 from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
-    CHUNK,
-    INDEX,
     KIND_SHIFT,
     LENGTH_LIMIT,
     ORDINAL_LIMIT,
     ORDINAL_SHIFT,
-    SOURCE,
     SOURCE_MASK,
     SOURCE_SHIFT,
-    TEXT,
     TRUST_SHIFT,
     Among,
     FullText,
@@ -40,15 +36,15 @@ WORDS: Final = (
 )
 # A long pending list would slow everyone's reads; none at all would halve the speed of ingest.
 GIN: Final = (
-    f"CREATE INDEX {INDEX} ON {TEXT} USING gin ({WORDS}) "
+    f"CREATE INDEX $fulltext ON $chunktext USING gin ({WORDS}) "
     "WITH (fastupdate = on, gin_pending_list_limit = 512)"
 )
 # pg_stats would show whole sentences, and digests that a guess confirms, to every role that may read the
 # table, and after an erasure as well.
 CONTENT: Final = {
-    CHUNK: ("writer", "digest", "turn_digest"),
-    TEXT: ("text", "heading", "speaker", "turn_id", "terms", "terms_of"),
-    SOURCE: ("key", "key_digest", "uri", "title", "writer", "metadata"),
+    "$chunk": ("writer", "digest", "turn_digest"),
+    "$chunktext": ("text", "heading", "speaker", "turn_id", "terms", "terms_of"),
+    "$source": ("key", "key_digest", "uri", "title", "writer", "metadata"),
 }
 QUIET: Final = (
     *(
@@ -56,7 +52,7 @@ QUIET: Final = (
         for table, columns in CONTENT.items()
         for column in columns
     ),
-    f"ALTER INDEX {INDEX} ALTER COLUMN 1 SET STATISTICS 0",
+    "ALTER INDEX $fulltext ALTER COLUMN 1 SET STATISTICS 0",
 )
 PACKED: Final = (
     f"((source_number & {SOURCE_MASK}) << {SOURCE_SHIFT})"
@@ -65,15 +61,16 @@ PACKED: Final = (
     f" | least(length, {LENGTH_LIMIT})"
 )
 LEVEL: Final = (
-    f"SELECT %s, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') FROM {CHUNK} "
+    f"SELECT %s, string_agg(int8send(number), ''), string_agg(int8send({PACKED}), '') FROM $chunk "
     "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND ordinal >= 0 AND {when}"
 )
 ARRAY: Final = "%s::bigint[]"
 POSTINGS: Final = (
-    f"SELECT (SELECT string_agg(int8send(number), '') FROM {TEXT} "
+    "SELECT (SELECT string_agg(int8send(number), '') FROM $chunktext "
     f"WHERE tenant = %s AND {WORDS} @@ wanted.word::tsquery) "
     "FROM unnest(%s::text[]) WITH ORDINALITY AS wanted(word, place) ORDER BY place"
 )
+STALE: Final = f"SELECT count(*) FROM $chunktext WHERE terms_of <> {TERMS_OF}"
 # Without statistics the planner takes a scan of every text for cheap, and compiles it as well.
 PLANNER: Final = "SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 
@@ -100,14 +97,14 @@ class PostgreSQLFullText(FullText):
             cursor.execute(
                 "SELECT pg_get_expr(indexprs, indrelid) FROM pg_index "
                 "WHERE indexrelid = to_regclass(%s) AND indrelid = to_regclass(%s) AND indisvalid",
-                [INDEX, TEXT],
+                [self.named("$fulltext"), self.named("$chunktext")],
             )
             row = cursor.fetchone()
-        return [] if row and _bare(row[0]) == _bare(WORDS) else [INDEX]
+        return [] if row and _bare(row[0]) == _bare(WORDS) else [self.tables.index]
 
     def wanted_sql(self) -> list[str]:
         """Return CREATE INDEX, and what keeps content out of the statistics."""
-        return [GIN, *QUIET]
+        return [self.named(statement) for statement in (GIN, *QUIET)]
 
     def install_sql(self) -> list[str]:
         """Return the statements that create the index and silence the statistics."""
@@ -117,12 +114,12 @@ class PostgreSQLFullText(FullText):
 
     def remove_sql(self) -> list[str]:
         """Return the statement that drops the index."""
-        return [f"DROP INDEX IF EXISTS {INDEX}"]
+        return [self.named("DROP INDEX IF EXISTS $fulltext")]
 
     def rebuild(self) -> None:
         """Build the index anew."""
         with self.connection.cursor() as cursor:
-            cursor.execute(f"REINDEX INDEX {INDEX}")
+            cursor.execute(self.named("REINDEX INDEX $fulltext"))
 
     def tidy(self) -> None:
         """Move the pending list into the index, where this role owns it."""
@@ -130,13 +127,13 @@ class PostgreSQLFullText(FullText):
             cursor.execute(
                 "SELECT gin_clean_pending_list(oid::regclass) FROM pg_class "
                 "WHERE oid = to_regclass(%s) AND pg_has_role(relowner, 'USAGE')",
-                [INDEX],
+                [self.named("$fulltext")],
             )
 
     def drift(self) -> Iterator[str]:
         """Count texts that were changed without their analysis; the index follows the row itself."""
         with self.connection.cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM {TEXT} WHERE terms_of <> {TERMS_OF}")
+            cursor.execute(self.named(STALE))
             stale = cursor.fetchone()[0]
         if stale:
             yield f"{stale} passages were changed without being analysed again"
@@ -146,7 +143,7 @@ class PostgreSQLFullText(FullText):
         with self.connection.cursor() as cursor:
             cursor.execute(
                 "SELECT nextval(pg_get_serial_sequence(%s, 'number')) FROM generate_series(1, %s)",
-                [TEXT, count],
+                [self.named("$chunktext"), count],
             )
             return sorted(row[0] for row in cursor.fetchall())
 
@@ -191,7 +188,7 @@ class PostgreSQLFullText(FullText):
         tokens = [scope.token for scope in scopes]
         queries = [" | ".join(_quoted(token, word) for token in tokens) for word in words]
         with self.connection.cursor() as cursor:
-            cursor.execute(POSTINGS, [scopes[0].tenant, queries])
+            cursor.execute(self.named(POSTINGS), [scopes[0].tenant, queries])
             return [self.numbers(row[0]) for row in cursor.fetchall()]
 
 

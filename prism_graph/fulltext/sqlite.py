@@ -16,15 +16,12 @@ from django.db.models import F
 from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
-    CHUNK,
-    INDEX,
     KIND_SHIFT,
     LENGTH_LIMIT,
     ORDINAL_LIMIT,
     ORDINAL_SHIFT,
     SOURCE_MASK,
     SOURCE_SHIFT,
-    TEXT,
     TRUST_SHIFT,
     Among,
     FullText,
@@ -43,26 +40,26 @@ def _words(row: str) -> str:
 
 
 TABLE: Final = (
-    f"CREATE VIRTUAL TABLE {INDEX} USING fts5("
+    "CREATE VIRTUAL TABLE $fulltext USING fts5("
     "words, content='', columnsize=0, detail='none', tokenize='ascii')"
 )
 _ADD: Final = (
-    f"INSERT INTO {INDEX}(rowid, words) SELECT NEW.number, {_words('NEW')} WHERE NEW.terms <> '';"
+    f"INSERT INTO $fulltext(rowid, words) SELECT NEW.number, {_words('NEW')} WHERE NEW.terms <> '';"
 )
 _DROP: Final = (
-    f"INSERT INTO {INDEX}({INDEX}, rowid, words) "
+    f"INSERT INTO $fulltext($fulltext, rowid, words) "
     f"SELECT 'delete', OLD.number, {_words('OLD')} WHERE OLD.terms <> '';"
 )
 TRIGGERS: Final = {
-    f"{INDEX}_insert": f"AFTER INSERT ON {TEXT} BEGIN {_ADD} END",
-    f"{INDEX}_delete": f"AFTER DELETE ON {TEXT} BEGIN {_DROP} END",
-    f"{INDEX}_update": f"AFTER UPDATE OF number, token, terms ON {TEXT} BEGIN {_DROP} {_ADD} END",
+    "insert": f"AFTER INSERT ON $chunktext BEGIN {_ADD} END",
+    "delete": f"AFTER DELETE ON $chunktext BEGIN {_DROP} END",
+    "update": f"AFTER UPDATE OF number, token, terms ON $chunktext BEGIN {_DROP} {_ADD} END",
     # What changes without its analysis leaves the index: the update trigger sees the empty terms.
-    f"{INDEX}_text": (
-        f"AFTER UPDATE OF text, heading, speaker ON {TEXT} WHEN (NEW.text, NEW.heading, NEW.speaker) "
+    "text": (
+        "AFTER UPDATE OF text, heading, speaker ON $chunktext WHEN (NEW.text, NEW.heading, NEW.speaker) "
         "IS NOT (OLD.text, OLD.heading, OLD.speaker) "
         "AND NEW.terms_of IS OLD.terms_of AND NEW.terms <> '' "
-        f"BEGIN UPDATE {TEXT} SET terms = '' WHERE number = NEW.number; END"
+        "BEGIN UPDATE $chunktext SET terms = '' WHERE number = NEW.number; END"
     ),
 }
 PACKED: Final = (
@@ -71,11 +68,24 @@ PACKED: Final = (
     f" | (trust << {TRUST_SHIFT}) | (kind << {KIND_SHIFT}) | min(length, {LENGTH_LIMIT})"
 )
 LEVEL: Final = (
-    f"SELECT %s, group_concat(number), group_concat({PACKED}) FROM {CHUNK} "
+    f"SELECT %s, group_concat(number), group_concat({PACKED}) FROM $chunk "
     "WHERE tenant = %s AND owner = %s AND agent = %s AND thread = %s AND ordinal >= 0 AND {when}"
 )
 MEMBERS: Final = "SELECT value FROM json_each(%s)"
-POSTINGS: Final = f"SELECT %s, group_concat(rowid) FROM {INDEX} WHERE {INDEX} MATCH %s"
+POSTINGS: Final = "SELECT %s, group_concat(rowid) FROM $fulltext WHERE $fulltext MATCH %s"
+
+
+EMPTY: Final = "INSERT INTO $fulltext($fulltext) VALUES ('delete-all')"
+FILL: Final = (
+    f"INSERT INTO $fulltext(rowid, words) SELECT number, {_words('$chunktext')} FROM $chunktext "
+    "WHERE terms <> '' ORDER BY number"
+)
+TERMS: Final = "SELECT number, token, terms FROM $chunktext WHERE terms <> ''"
+LIST: Final = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS temp.$fulltext_words "
+    "USING fts5vocab('main', $fulltext, 'instance')"
+)
+LISTED: Final = "SELECT doc, term FROM temp.$fulltext_words"
 
 
 class Members(Among):
@@ -98,7 +108,7 @@ class SQLiteFullText(FullText):
         with self.connection.cursor() as cursor:
             cursor.execute(
                 "SELECT name, sql FROM sqlite_master WHERE name LIKE %s AND type IN ('table', 'trigger')",
-                [f"{INDEX}%"],
+                [f"{self.tables.index}%"],
             )
             return {name: _normal(text or "") for name, text in cursor.fetchall()}
 
@@ -107,10 +117,14 @@ class SQLiteFullText(FullText):
         return list(self._wanted().values())
 
     def _wanted(self) -> dict[str, str]:
-        return {
-            INDEX: TABLE,
-            **{name: f"CREATE TRIGGER {name} {body}" for name, body in TRIGGERS.items()},
+        triggers = {
+            self._trigger(part): self.named(f"CREATE TRIGGER $fulltext_{part} {body}")
+            for part, body in TRIGGERS.items()
         }
+        return {self.tables.index: self.named(TABLE), **triggers}
+
+    def _trigger(self, part: str) -> str:
+        return self.tables.names[f"fulltext_{part}"]
 
     def missing(self) -> list[str]:
         """Return the table and triggers that are absent or differ from what is wanted."""
@@ -122,28 +136,26 @@ class SQLiteFullText(FullText):
     def install_sql(self) -> list[str]:
         """Return the statements that create what is missing; a part that differs is dropped first."""
         existing, statements = self._existing(), []
+        quote = self.connection.ops.quote_name
         for name in self.missing():
             if name in existing:
-                kind = "TABLE" if name == INDEX else "TRIGGER"
-                statements.append(f"DROP {kind} {name}")
+                kind = "TABLE" if name == self.tables.index else "TRIGGER"
+                statements.append(f"DROP {kind} {quote(name)}")
             statements.append(self._wanted()[name])
         return statements
 
     def remove_sql(self) -> list[str]:
         """Return the statements that drop triggers and table."""
         return [
-            *(f"DROP TRIGGER IF EXISTS {name}" for name in TRIGGERS),
-            f"DROP TABLE IF EXISTS {INDEX}",
+            *(self.named(f"DROP TRIGGER IF EXISTS $fulltext_{part}") for part in TRIGGERS),
+            self.named("DROP TABLE IF EXISTS $fulltext"),
         ]
 
     def rebuild(self) -> None:
         """Empty the index and fill it from the rows; 'rebuild' itself needs stored content."""
         with self.connection.cursor() as cursor:
-            cursor.execute(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')")
-            cursor.execute(
-                f"INSERT INTO {INDEX}(rowid, words) "
-                f"SELECT number, {_words(TEXT)} FROM {TEXT} WHERE terms <> '' ORDER BY number"
-            )
+            cursor.execute(self.named(EMPTY))
+            cursor.execute(self.named(FILL))
 
     def tidy(self) -> None:
         """Leave merging to FTS5, which does a share of it with every write."""
@@ -152,18 +164,15 @@ class SQLiteFullText(FullText):
         """Compare the words of each row with the words indexed for its rowid."""
         wanted, found = _Tally(), _Tally()
         with self.connection.cursor() as cursor:
-            cursor.execute(f"SELECT number, token, terms FROM {TEXT} WHERE terms <> ''")
+            cursor.execute(self.named(TERMS))
             for number, token, terms in _batches(cursor):
                 for term in terms.split(" "):
                     wanted.add(number, token + term)
-            cursor.execute(
-                f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{INDEX}_words "
-                f"USING fts5vocab('main', '{INDEX}', 'instance')"
-            )
-            cursor.execute(f"SELECT doc, term FROM temp.{INDEX}_words")
+            cursor.execute(self.named(LIST))
+            cursor.execute(self.named(LISTED))
             for number, term in _batches(cursor):
                 found.add(number, term)
-            cursor.execute(f"DROP TABLE temp.{INDEX}_words")
+            cursor.execute(self.named("DROP TABLE temp.$fulltext_words"))
         stale = sum(1 for number in found.sums if number not in wanted.sums)
         wrong = sum(1 for number, total in wanted.sums.items() if found.sums.get(number) != total)
         if stale:
@@ -174,7 +183,9 @@ class SQLiteFullText(FullText):
     def reserve(self, count: int) -> list[int]:
         """Return numbers above every one ever used; the caller's write lock keeps them free."""
         with self.connection.cursor() as cursor:
-            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [TEXT])
+            cursor.execute(
+                "SELECT seq FROM sqlite_sequence WHERE name = %s", [self.tables.names["chunktext"]]
+            )
             row = cursor.fetchone()
         first = (row[0] if row else 0) + 1
         return list(range(first, first + count))
@@ -224,13 +235,14 @@ class SQLiteFullText(FullText):
         """Match each word under the scopes' tokens, many words to a statement."""
         tokens = [scope.token for scope in scopes]
         found: list[Numbers] = []
+        posting = self.named(POSTINGS)
         with self.connection.cursor() as cursor:
             for start in range(0, len(words), WORDS_PER_STATEMENT):
                 batch = words[start : start + WORDS_PER_STATEMENT]
                 parameters: list[Any] = []
                 for place, word in enumerate(batch):
                     parameters += [place, " OR ".join(_quoted(token, word) for token in tokens)]
-                cursor.execute(" UNION ALL ".join([POSTINGS] * len(batch)), parameters)
+                cursor.execute(" UNION ALL ".join([posting] * len(batch)), parameters)
                 lists = dict(cursor.fetchall())
                 found += [self.numbers(lists[place]) for place in range(len(batch))]
         return found

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from prism_graph import Memory, Origin, Scope, Trust
+from tests.rawsql import TABLES
 from tests.statement_guard import unguarded
 
 pytestmark = pytest.mark.django_db
@@ -103,7 +104,7 @@ def walks(reader: Scope, call: Callable[[Memory], Any]) -> list[str]:
             if not re.match(r"\s*(WITH|SELECT|UPDATE|DELETE)\b", statement):
                 continue
             tables = re.findall(
-                r"\b(prism_graph_\w+)\b(?: (?:AS )?(\w+))?", statement.replace('"', "")
+                rf"\b({'|'.join(TABLES)})\b(?: (?:AS )?(\w+))?", statement.replace('"', "")
             )
             ours = {name for pair in tables for name in pair if name}
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}".replace("%", "%%"), [])

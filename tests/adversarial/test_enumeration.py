@@ -14,6 +14,7 @@ from django.db import connection
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.errors import PrismGraphError
 from prism_graph.models import Chunk
+from prism_graph.tables import current
 from tests.rawsql import sql, stored
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +98,7 @@ def fill(scope: Scope, kind: str) -> str:
 def kept() -> dict[str, list[Any]]:
     """Return every row but one's own lock, which is all that a refused call may leave behind."""
     return {
-        table: [row for row in rows if table != "prism_graph_scopeclock" or not is_mine(row)]
+        table: [row for row in rows if table != current().names["scopeclock"] or not is_mine(row)]
         for table, rows in stored().items()
     }
 
@@ -211,13 +212,17 @@ def test_no_answer_holds_a_number_that_others_move():
     number = 987_654_321_000
     if connection.vendor == "sqlite":
         fill(ELSEWHERE["tenant"], "document")
-        sql("UPDATE sqlite_sequence SET seq = %s WHERE name = 'prism_graph_chunktext'", number)
+        sql(
+            "UPDATE sqlite_sequence SET seq = %s WHERE name = %s",
+            number,
+            current().names["chunktext"],
+        )
     else:
-        sql("SELECT setval(pg_get_serial_sequence('prism_graph_chunktext', 'number'), %s)", number)
+        sql("SELECT setval(pg_get_serial_sequence('$chunktext', 'number'), %s)", number)
     memory = Memory(MINE)
     report = memory.ingest("mine", "My zebra.", origin=DOCUMENT)
     memory.record("talk", "A zebra.", origin=DOCUMENT, derived_from=report.added)
-    assert sql("SELECT max(number) FROM prism_graph_chunk")[0][0] > number
+    assert sql("SELECT max(number) FROM $chunk")[0][0] > number
     told = [
         report,
         memory.search("zebra", explain=True, neighbours=3),

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from prism_graph import Memory, Origin, Scope, Trust
-from tests.rawsql import sql, vocabulary
+from tests.rawsql import INDEX, sql, vocabulary
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def everything() -> str:
     if connection.vendor == "sqlite":
         tables = [name for (name,) in sql("SELECT name FROM sqlite_master WHERE type = 'table'")]
         # What FTS5 keeps in its shadow tables are pages, cleaned by `prism_graph_scrub`.
-        tables = [each for each in tables if not each.startswith("prism_graph_fulltext")]
+        tables = [each for each in tables if not each.startswith(INDEX)]
     else:
         tables = [
             name for (name,) in sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")

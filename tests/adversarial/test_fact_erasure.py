@@ -19,6 +19,7 @@ from prism_graph import FactStatus, Memory, Origin, Scope, Trust
 from prism_graph.errors import DerivedTextRemains, FactNotFound, InvalidInput
 from prism_graph.models import Citation, Fact, FactVersion, Receipt, Standing
 from prism_graph.records import ErasureReport
+from prism_graph.tables import current
 from tests.adversarial.test_erasure import everything
 from tests.planting import MODELS
 from tests.rawsql import TABLES, sql, stored
@@ -37,8 +38,8 @@ BESIDE: Final = (
 )
 USER: Final = Origin(Trust.USER, "w")
 TOOL: Final = Origin(Trust.TOOL, "w")
-RECEIPT: Final = "prism_graph_receipt"
-CLOCK: Final = "prism_graph_scopeclock"
+RECEIPT: Final = current().names["receipt"]
+CLOCK: Final = current().names["scopeclock"]
 # What is said of a fact, and what is said of the text it rests on: one word for each place.
 OF_FACTS: Final = [
     f"{place}canary"
@@ -564,7 +565,7 @@ def test_evidence_that_raw_sql_deleted_leaves_a_fact_that_can_be_erased() -> Non
     """What a person did at a database shell, Memory neither tells nor fails at."""
     memory = Memory(ACME)
     memory.assert_fact("k", **claim(), evidence=turn(memory, "a", TOOL))
-    sql("DELETE FROM prism_graph_citation")
+    sql("DELETE FROM $citation")
     assert memory.facts(unaccepted=True) == []
     for decide in (memory.accept, memory.reject, memory.retract):
         with pytest.raises(FactNotFound), transaction.atomic():
@@ -577,7 +578,7 @@ def test_a_version_that_raw_sql_left_without_a_standing_stops_no_erasure() -> No
     memory = Memory(ACME)
     page = memory.ingest("page", "textcanary", origin=USER).added
     memory.assert_fact("k", **claim(), evidence=[*page, *turn(memory, "a")])
-    sql("DELETE FROM prism_graph_standing")
+    sql("DELETE FROM $standing")
     assert memory.facts(unaccepted=True) == memory.timeline("s") == []
     report = memory.erase("page")
     assert (report.chunks, report.evidence_links) == (1, 1)

@@ -25,6 +25,7 @@ from prism_graph.errors import (
     UnscopedQuery,
 )
 from prism_graph.models import Chunk, Citation, Fact, FactVersion, Receipt, Source, Standing
+from prism_graph.tables import current
 from tests.adversarial.test_noninterference import READERS, START, World, beside, told
 from tests.planting import ASIDE, MINE
 from tests.rawsql import TABLES, sql, stored
@@ -45,7 +46,7 @@ def rows_at(scope: Scope) -> dict[str, list[str]]:
             map(repr, sql(f"SELECT * FROM {table} WHERE {where}", *map(str, scope.parts)))
         )
         for table in TABLES
-        if table != "prism_graph_scopeclock"
+        if table != current().names["scopeclock"]
     }
 
 

@@ -366,7 +366,7 @@ def test_what_is_accepted_while_all_its_evidence_is_erased_is_gone(memory: Memor
         outcomes([accepted, erased], FactNotFound)
         if not isinstance(erased, WriteConflict):
             assert versions() == []
-            assert sql("SELECT * FROM prism_graph_fact") == []
+            assert sql("SELECT * FROM $fact") == []
 
 
 def test_no_fact_outlives_the_erasure_of_what_it_cites_and_no_evidence_comes_back() -> None:
@@ -390,7 +390,7 @@ def test_no_fact_outlives_the_erasure_of_what_it_cites_and_no_evidence_comes_bac
             above.erase("page")
         assert above.get(page) == []
         for table in ("fact", "factversion", "standing", "citation", "chunk", "source"):
-            assert sql(f"SELECT * FROM prism_graph_{table}") == []
+            assert sql(f"SELECT * FROM ${table}") == []
         assert broken() == []
 
 
@@ -454,7 +454,7 @@ def test_sources_that_a_fact_cites_erased_at_once_at_two_levels_leave_nothing() 
         )
         assert raised(results) == []
         assert versions(f"city-{number}", thread) == []
-        assert sql("SELECT * FROM prism_graph_fact") == []
+        assert sql("SELECT * FROM $fact") == []
 
 
 def test_an_erasure_beside_the_ingest_of_the_same_source_comes_before_or_after(
@@ -533,7 +533,7 @@ def test_erasing_everything_beside_writers_below_leaves_whole_facts_or_none() ->
         assert broken() == []
     owner.erase_everything()
     for table in ("fact", "factversion", "standing", "citation", "chunk", "source"):
-        assert sql(f"SELECT * FROM prism_graph_{table}") == []
+        assert sql(f"SELECT * FROM ${table}") == []
 
 
 # conflicts

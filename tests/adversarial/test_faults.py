@@ -17,6 +17,7 @@ from django.db import DatabaseError, connection, connections, transaction
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.errors import InvalidEvidence, WriteConflict
 from prism_graph.repair import problems
+from prism_graph.tables import current, named
 from tests.killed import killing
 from tests.racing import at_once, broken, raised, stored_again
 from tests.rawsql import sql, stored
@@ -107,7 +108,7 @@ def visible() -> list[Any]:
             )
             for view in facts
         ),
-        *sorted(sql("SELECT owner, operation, counts, counts_below FROM prism_graph_receipt")),
+        *sorted(sql("SELECT owner, operation, counts, counts_below FROM $receipt")),
     ]
 
 
@@ -252,7 +253,7 @@ def test_a_server_process_that_ends_in_a_write_leaves_the_state_before(vendor: s
     pid = sql("SELECT pg_backend_pid()")[0][0]
 
     def end(execute: Any, statement: str, *arguments: Any) -> Any:
-        if "prism_graph_chunktext" in statement:
+        if current().names["chunktext"] in statement:
             other("SELECT pg_terminate_backend(%s)", pid)
         return execute(statement, *arguments)
 
@@ -436,7 +437,7 @@ def test_a_turn_recorded_below_while_the_others_are_erased_is_kept_or_refused(
     empty, written = threading.Event(), threading.Event()
 
     def pause(execute: Any, statement: str, *arguments: Any) -> Any:
-        if statement.startswith('DELETE FROM "prism_graph_source"') and "u1" in str(arguments):
+        if statement.startswith(named("DELETE FROM $source")) and "u1" in str(arguments):
             empty.set()
             written.wait(2)
         return execute(statement, *arguments)

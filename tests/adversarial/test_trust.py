@@ -136,7 +136,7 @@ def levels() -> dict[str, int]:
 
 def test_a_number_that_stands_for_no_class_does_not_read_as_one(memory: Memory) -> None:
     memory.ingest("page", "text", origin=TOOL)
-    sql("UPDATE prism_graph_chunk SET trust = 9")
+    sql("UPDATE $chunk SET trust = 9")
     with pytest.raises(KeyError):
         list(Chunk.objects.at(ACME))
 

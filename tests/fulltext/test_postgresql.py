@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, ChunkText, Source
-from tests.rawsql import sql
+from tests.rawsql import INDEX, sql
 
 pytestmark = pytest.mark.django_db
 
@@ -90,9 +90,9 @@ def test_what_the_caller_wrote_before_a_search_is_kept() -> None:
 def test_a_large_write_leaves_no_pending_list() -> None:
     many = [f"passage number {number}\n" for number in range(300)]
     Memory(ACME).ingest("many", "".join(many), origin=USER, chunker=lambda text: many)
-    sql("SELECT gin_clean_pending_list('prism_graph_fulltext')")
+    sql("SELECT gin_clean_pending_list('$fulltext')")
     Memory(ACME).ingest("more", "".join(many), origin=USER, chunker=lambda text: many)
-    assert sql("SELECT gin_clean_pending_list('prism_graph_fulltext')") == [(0,)]
+    assert sql("SELECT gin_clean_pending_list('$fulltext')") == [(0,)]
 
 
 def test_a_search_uses_the_index() -> None:
@@ -102,4 +102,4 @@ def test_a_search_uses_the_index() -> None:
     Memory(ACME).ingest("many", "".join(many), origin=USER, chunker=lambda text: many)
     with engine(connection).reading():
         plan = sql(f"EXPLAIN {POSTINGS}", "acme", [f"'{ACME.token}passag'"])
-    assert "prism_graph_fulltext" in repr(plan)
+    assert INDEX in repr(plan)

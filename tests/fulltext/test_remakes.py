@@ -90,7 +90,7 @@ def test_after_a_remake_new_text_is_found_and_deleted_text_is_gone(
     assert found(memory, "albatrosses") == ["albatrosses soar"]
     assert found(memory, "zebrafish") == []
     assert not any("zebrafish" in word for word in vocabulary())
-    sql("DELETE FROM prism_graph_source WHERE key = 'new'")
+    sql("DELETE FROM $source WHERE key = 'new'")
     assert found(memory, "albatrosses") == []
     assert list(problems("default")) == []
 
@@ -130,8 +130,8 @@ def test_constraints_and_cascades_survive_a_remake(memory: Memory, state: Projec
     for model in MODELS:
         state = there_and_back(state, model)
     call_command("migrate", verbosity=0)
-    tables = ("prism_graph_source", "prism_graph_chunk", "prism_graph_chunktext")
-    sql("DELETE FROM prism_graph_source")
+    tables = ("$source", "$chunk", "$chunktext")
+    sql("DELETE FROM $source")
     assert [sql(f"SELECT count(*) FROM {table}") for table in tables] == [[(0,)]] * 3
     assert not any("penguin" in word or "swim" in word for word in vocabulary())
 

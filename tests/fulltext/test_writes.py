@@ -144,7 +144,7 @@ def test_the_verbatim_text_is_not_updated_by_a_queryset(memory: Memory) -> None:
 
 @pytest.mark.parametrize("column", ["text", "heading", "speaker"])
 def test_a_row_changed_by_raw_sql_leaves_the_index_at_once(memory: Memory, column: str) -> None:
-    sql(f"UPDATE prism_graph_chunktext SET {column} = %s WHERE text LIKE %s", "new", "penguins%")
+    sql(f"UPDATE $chunktext SET {column} = %s WHERE text LIKE %s", "new", "penguins%")
     assert found(memory, "penguins") == []
     assert found(memory, "handbook new") == []
     assert not holds("penguin")
@@ -153,14 +153,12 @@ def test_a_row_changed_by_raw_sql_leaves_the_index_at_once(memory: Memory, colum
 
 
 def test_raw_sql_that_changes_nothing_leaves_the_row_in_the_index(memory: Memory) -> None:
-    sql("UPDATE prism_graph_chunktext SET text = text, heading = heading")
+    sql("UPDATE $chunktext SET text = text, heading = heading")
     assert found(memory, "penguins") == ["penguins swim"]
     assert is_true()
 
 
-@pytest.mark.parametrize(
-    "table", ["prism_graph_source", "prism_graph_chunk", "prism_graph_chunktext"]
-)
+@pytest.mark.parametrize("table", ["$source", "$chunk", "$chunktext"])
 def test_a_row_deleted_by_raw_sql_takes_the_words_with_it(memory: Memory, table: str) -> None:
     sql(f"DELETE FROM {table}")
     assert found(memory, "penguins ostriches") == []
@@ -174,7 +172,7 @@ def test_a_text_inserted_by_raw_sql_without_words_is_not_found_but_reported(
     row = a_second_chunk(memory)
     columns = "tenant, owner, agent, thread, number, token, text, heading, speaker, turn_id"
     sql(
-        f"INSERT INTO prism_graph_chunktext ({columns}, analyser, terms, terms_of) "
+        f"INSERT INTO $chunktext ({columns}, analyser, terms, terms_of) "
         "VALUES (%s, '', '', '', %s, %s, %s, '', '', '', '', '', '')",
         *("acme", row.number, ACME.token, "albatrosses glide"),
     )
