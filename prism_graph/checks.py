@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from inspect import isclass
 from typing import Any, Final
 
 from django.apps import apps
@@ -10,8 +11,10 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS, connections, router
 
-from prism_graph import conf
+from prism_graph import conf, owning
+from prism_graph.bases import BASES
 from prism_graph.fulltext import engine
+from prism_graph.models.owned import models_of
 
 OLDEST: Final = {"sqlite": (3, 40), "postgresql": (15,)}
 
@@ -22,6 +25,7 @@ def register_all() -> None:
     register(check_time_zone, Tags.compatibility)
     register(check_transactions, Tags.compatibility)
     register(check_relations, Tags.models)
+    register(check_owned_models, Tags.models)
     register(check_databases, Tags.database)
 
 
@@ -80,6 +84,67 @@ def check_relations(**_: Any) -> list[CheckMessage]:
     ]
 
 
+def check_owned_models(**_: Any) -> list[CheckMessage]:
+    """prism_graph.E010 to E013: what a project's own models lack, where it has some."""
+    label = conf.models_app()
+    if label is None:
+        return []
+    found = [] if conf.migrates_nothing() else [_migrates_twice()]
+    classes = models_of(label)
+    if absent := [name for name in BASES if not _is_of(classes.get(name), BASES[name], label)]:
+        return [*found, _absent(label, absent)]
+    for name, base in BASES.items():
+        model = classes[name]
+        found += [_weakened(model, base, how) for how in owning.weakened(model, base)]
+        found += [_unfilled(model, column) for column in owning.unfilled(model, base)]
+    return found
+
+
+def _is_of(model: Any, base: Any, label: str) -> bool:
+    if not (isclass(model) and issubclass(model, base)):
+        return False
+    # Neither an abstract class nor one that was imported from another app.
+    return model in list(apps.get_app_config(label).get_models())
+
+
+def _absent(label: str, names: Iterable[str]) -> CheckMessage:
+    return Error(
+        f"PRISM_GRAPH['MODELS_APP'] is {label!r}, and that app has no model of its own of the bases "
+        f"of {', '.join(names)}.",
+        hint=(
+            "Install the app, and make a class of each of prism_graph.bases in its models module, under "
+            "the base's name without Abstract. The module must not import prism_graph.models."
+        ),
+        id="prism_graph.E010",
+    )
+
+
+def _migrates_twice() -> CheckMessage:
+    return Error(
+        "The models are the project's own, and prism_graph's migrations would make its tables as well.",
+        hint="Put 'prism_graph': None into MIGRATION_MODULES.",
+        id="prism_graph.E011",
+    )
+
+
+def _weakened(model: Any, base: Any, how: str) -> CheckMessage:
+    return Error(
+        f"{model._meta.label} {how}.",
+        hint=f"Leave what {base.__name__} declares as it is, and let Meta inherit {base.__name__}.Meta.",
+        obj=model,
+        id="prism_graph.E012",
+    )
+
+
+def _unfilled(model: Any, column: str) -> CheckMessage:
+    return Error(
+        f"{model._meta.label}.{column} gets no value: rows are written without Django's defaults.",
+        hint="Give it db_default=…, or null=True and no default.",
+        obj=model,
+        id="prism_graph.E013",
+    )
+
+
 def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """prism_graph.E004 to W007, and E009: what only the database itself can say."""
     found: list[CheckMessage] = []
@@ -94,9 +159,11 @@ def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[Ch
 
 
 def _aliases(aliases: Iterable[str]) -> list[str]:
-    from prism_graph.models import Chunk
+    from prism_graph.models import MODELS
 
-    return [alias for alias in aliases if router.allow_migrate_model(alias, Chunk)]
+    if len(MODELS) < len(BASES):
+        return []  # E010 says so
+    return [alias for alias in aliases if router.allow_migrate_model(alias, MODELS[0])]
 
 
 def _unsupported(alias: str) -> CheckMessage:
