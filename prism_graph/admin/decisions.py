@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -88,12 +88,41 @@ class DecidingAdmin(ReviewAdmin):
         """Return the decisions that the user may make."""
         return [verb for verb, permission in self.verbs.items() if self.may(request, permission)]
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the decisions that the user may make; nothing else of the site is offered here."""
-        return {
-            verb.value: (_action(verb), verb.value, WORDINGS[verb].button)
-            for verb in self.granted_verbs(request)
-        }
+    @admin.action(description="Accept", permissions=["accept"])
+    def accept(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
+        """Ask whether to accept the chosen rows."""
+        return self.choose(request, Verb.ACCEPT, rows)
+
+    @admin.action(description="Reject", permissions=["reject"])
+    def reject(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
+        """Ask whether to reject the chosen rows."""
+        return self.choose(request, Verb.REJECT, rows)
+
+    @admin.action(description="Retract", permissions=["retract"])
+    def retract(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
+        """Ask whether to retract the chosen rows."""
+        return self.choose(request, Verb.RETRACT, rows)
+
+    @admin.action(description="Erase", permissions=["erase"])
+    def erase(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
+        """Ask whether to erase the chosen rows."""
+        return self.choose(request, Verb.ERASE, rows)
+
+    def has_accept_permission(self, request: HttpRequest) -> bool:
+        """Say whether the user may accept."""
+        return Verb.ACCEPT in self.granted_verbs(request)
+
+    def has_reject_permission(self, request: HttpRequest) -> bool:
+        """Say whether the user may reject."""
+        return Verb.REJECT in self.granted_verbs(request)
+
+    def has_retract_permission(self, request: HttpRequest) -> bool:
+        """Say whether the user may retract."""
+        return Verb.RETRACT in self.granted_verbs(request)
+
+    def has_erase_permission(self, request: HttpRequest) -> bool:
+        """Say whether the user may erase."""
+        return Verb.ERASE in self.granted_verbs(request)
 
     def choose(self, request: HttpRequest, verb: Verb, rows: Any) -> HttpResponse | None:
         """Answer an action of the list with the page to confirm."""
@@ -204,13 +233,6 @@ class DecidingAdmin(ReviewAdmin):
     def _receipts_url(self) -> str:
         opts = self.opts
         return self.address("changelist").replace(f"/{opts.model_name}/", "/receipt/")
-
-
-def _action(verb: Verb) -> Any:
-    def act(model_admin: DecidingAdmin, request: HttpRequest, rows: Any) -> HttpResponse | None:
-        return model_admin.choose(request, verb, rows)
-
-    return act
 
 
 def _actor(request: HttpRequest) -> str:

@@ -87,6 +87,7 @@ class FactVersionAdmin(DecidingAdmin):
     search_fields = ("subject", "predicate", "value", "=owner")
     search_help_text = "Words of the claim as they are written, or an owner in full."
     page_template = "prism_graph/admin/fact.html"
+    actions = ("accept", "reject", "retract", "erase")
     verbs = {
         Verb.ACCEPT: "accept",
         Verb.REJECT: "accept",

@@ -42,6 +42,7 @@ class SourceAdmin(DecidingAdmin):
     search_fields = ("key", "title", "=owner")
     search_help_text = "A part of the key or title, or an owner in full."
     page_template = "prism_graph/admin/source.html"
+    actions = ("erase",)
     verbs = {Verb.ERASE: "erase"}
 
     @admin.display(description="key", ordering="key")

@@ -68,7 +68,7 @@ def claims(scope: Scope = ANA, key: str = "city") -> Claims:
 
 def address(model: str, *more: str) -> str:
     """Return the path of a page."""
-    return "/admin/prism_graph/" + "/".join([model, *more, ""])
+    return f"/admin/{FactVersion._meta.app_label}/" + "/".join([model, *more, ""])
 
 
 def change(row: Any) -> str:
