@@ -498,6 +498,9 @@ def whole_read_surface(memory: Memory) -> list[Any]:
         memory.get(ids),
         memory.sources(),
         memory.sources(retired=True),
+        memory.facts("penguin", unaccepted=True),
+        memory.facts(known_at="2100-01-01T00:00:00Z"),
+        memory.timeline("penguin"),
     ]
 
 
@@ -505,13 +508,18 @@ def whole_read_surface(memory: Memory) -> list[Any]:
 def test_reads_never_write(vendor: str) -> None:
     memory = Memory(ACME)
     memory.ingest("doc", "penguin one\nzebra\n", origin=USER, chunker=lines, metadata={"a": 1})
-    memory.record("chat", "penguin said", origin=USER)
+    said = memory.record("chat", "penguin said", origin=USER).added
+    stated = {"subject": "penguin", "predicate": "can", "evidence": said}
+    memory.assert_fact("swims", **stated, value="swim")
+    memory.supersede("swims", **stated, value="swim fast")
     plain = whole_read_surface(memory)
     with read_only(vendor):
         again = whole_read_surface(memory)
+        assert memory.fact("swims").value == "swim fast"
     assert again[0] == plain[0]
     assert again[2:] == plain[2:]
     assert [len(answer) for answer in again[1:5]] == [2, 1, 2, 0]
+    assert [len(answer) for answer in again[8:]] == [1, 1, 2]
 
 
 @pytest.mark.django_db(transaction=True)
