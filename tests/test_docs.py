@@ -12,9 +12,11 @@ import pkgutil
 import re
 import subprocess
 import sys
+import unittest
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,7 +51,8 @@ from prism_graph.models import Citation, Fact, FactVersion, Receipt, Standing
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+GUARANTEES = DOCS / "explanation/guarantees.md"
 LANGUAGES = {"python", "console", "sql", "text"}
 # What `startproject` writes, as far as the documentation adds to it.
 SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}
@@ -169,10 +172,21 @@ class Reader:
             self.configure(block)
             return
         names = self.module(block.file) if block.file else self.names
+        if Path(block.file).name.startswith("test"):
+            self.run_tests(block, names)
+            return
         with contextlib.redirect_stdout(io.StringIO()) as output:
             self.run(block, names)
         if block.printed is not None:
             assert output.getvalue() == block.printed, f"{self.page.name}:{block.line}"
+
+    def run_tests(self, block: Block, names: dict[str, Any]) -> None:
+        """Run a file of tests as `manage.py test` would; all of them must pass."""
+        self.run(block, names)
+        module, result = sys.modules[names["__name__"]], unittest.TestResult()
+        unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
+        assert result.testsRun, f"{self.page.name}:{block.line}"
+        assert result.wasSuccessful(), [said for _, said in result.failures + result.errors]
 
     def run(self, block: Block, names: dict[str, Any]) -> None:
         # Blank lines before it, so that a traceback shows the page's line.
@@ -239,7 +253,7 @@ def test_the_python_blocks_of_a_page_run_from_top_to_bottom(
 
 @pytest.mark.django_db
 def test_a_page_is_read_critically(tmp_path: Path, monkeypatch: Any, settings: Any) -> None:
-    """The test above would notice: a wrong output, a typo in a setting, a deferred SQLite."""
+    """The test above would notice: a wrong output, a failing test, a typo in a setting, a deferred SQLite."""
     reader = Reader(README, tmp_path, monkeypatch, settings)
 
     def block(code: str, file: str = "", printed: str | None = None) -> Block:
@@ -247,6 +261,11 @@ def test_a_page_is_read_critically(tmp_path: Path, monkeypatch: Any, settings: A
 
     with pytest.raises(AssertionError):
         reader.read(block("print(1)", printed="2\n"))
+    test = "from unittest import TestCase\nclass Tests(TestCase):\n    def test_it(self): "
+    reader.read(block(test + "assert True", "mysite/tests.py"))
+    for wrong in ("", test + "assert False"):
+        with pytest.raises(AssertionError):
+            reader.read(block(wrong, "mysite/tests.py"))
     with pytest.raises(AssertionError):
         reader.read(block("PRISM_GRAPH = {'CHUNKERS': None}", "mysite/settings.py"))
     settings.PRISM_GRAPH = {}
@@ -428,6 +447,14 @@ def test_every_check_is_documented_with_its_level() -> None:
     levels = {"E": "error", "W": "warning"}
     ids = re.findall(r'id="(prism_graph\.([EW])\d{3})"', inspect.getsource(checks))
     assert ids
+    assert len(documented.rows) == len(set(documented.column()))
+    package = Path(prism_graph.__file__).parent
+    named = {
+        name
+        for file in package.rglob("*.py")
+        for name in re.findall(r"\bprism_graph\.[EWIDC]\d{3}\b", file.read_text(encoding="utf-8"))
+    }
+    assert named == {name for name, _ in ids}
     assert dict(zip(documented.column(), documented.column(1), strict=True)) == {
         name: levels[level] for name, level in ids
     }
@@ -549,9 +576,41 @@ def test_the_models_are_documented() -> None:
     assert set(table("reference/scopes.md", "Models", "Model").column()) == names
 
 
+def public_signals() -> dict[str, Signal]:
+    return {name: value for name, value in vars(signals).items() if type(value) is Signal}
+
+
 def test_every_signal_is_documented() -> None:
-    public = [name for name, value in vars(signals).items() if type(value) is Signal]
-    assert table("reference/signals.md", "Signals", "Signal").column() == public
+    assert table("reference/signals.md", "Signals", "Signal").column() == [*public_signals()]
+
+
+@pytest.mark.django_db
+def test_every_signal_carries_what_is_documented(django_capture_on_commit_callbacks: Any) -> None:
+    documented = table("reference/signals.md", "Signals", "Signal")
+    carried = {bare(row[0]): set(re.findall(r"`(\w+)`", row[2])) for row in documented.rows}
+    names = {signal: name for name, signal in public_signals().items()}
+    heard: dict[str, set[str]] = {}
+
+    def listen(signal: Signal, sender: Any, **sent: Any) -> None:
+        heard[names[signal]] = set(sent)
+
+    with contextlib.ExitStack() as stack, django_capture_on_commit_callbacks(execute=True):
+        for signal in names:
+            signal.connect(listen)
+            stack.callback(signal.disconnect, listen)
+        memory = Memory(Scope("acme"))
+        told = memory.ingest("page", "text", origin=Origin(Trust.USER)).added
+        found = memory.record("chat", "text", origin=Origin(Trust.TOOL)).added
+        said = {"subject": "s", "predicate": "p", "value": "v"}
+        memory.assert_fact("accepted", **said, evidence=told)
+        memory.assert_fact("proposed", **said, evidence=found)
+        memory.reject("proposed")
+        memory.retract("accepted")
+        memory.erase_fact("accepted")
+        memory.retire_source("chat")
+        memory.erase("page")
+        memory.erase_everything(include_owners=True)
+    assert heard == carried
 
 
 def test_the_chunkers_are_documented_with_their_defaults() -> None:
@@ -604,8 +663,21 @@ def anchors(page: Path) -> set[str]:
 
 
 def links(page: Path) -> list[str]:
-    inline = [child for token in tokens(page) for child in token.children or ()]
-    return [str(child.attrs["href"]) for child in inline if child.type == "link_open"]
+    """Return where a page's links and images point, those written as HTML included."""
+    every = [each for token in tokens(page) for each in (token, *(token.children or ()))]
+    found = []
+    for each in every:
+        if each.type in ("link_open", "image"):
+            found.append(str(each.attrs.get("href") or each.attrs.get("src")))
+        elif each.type.startswith("html_"):
+            found += re.findall(r"""\b(?:href|src)=["']?([^"'\s>]+)""", each.content)
+    return found
+
+
+def test_links_of_every_kind_are_looked_at(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text('[a](one) [![b](two)](three) [c][d]\n\n<img src="four">\n\n[d]: five\n')
+    assert links(page) == ["one", "three", "two", "five", "four"]
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in PAGES])
@@ -623,6 +695,65 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_table_of_contents() -> None:
     listed = {(DOCS / link).resolve() for link in links(DOCS / "index.md")}
     assert set(PAGES) - {DOCS / "index.md"} <= listed
+
+
+# guarantees
+
+
+def defined_tests(file: Path) -> set[str]:
+    """Return the tests that a file defines, as pytest names them: `test_x`, `TestY::test_x`."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    found = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, functions):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{e.name}" for e in node.body if isinstance(e, functions)}
+    return {name for name in found if name.rpartition("::")[2].startswith("test_")}
+
+
+def proofs(page: Path) -> dict[str, list[tuple[Path, str]]]:
+    """Return, for each guarantee (a heading of the third level), the tests that it links to."""
+    found: dict[str, list[tuple[Path, str]]] = {}
+    every = tokens(page)
+    for place, token in enumerate(every):
+        if token.type == "heading_open" and token.tag == "h3":
+            found[every[place + 1].content] = []
+        children = token.children or []
+        for link, text in pairwise(children):
+            file = (page.parent / str(link.attrs.get("href", ""))).resolve()
+            if link.type == "link_open" and file.name.startswith("test_"):
+                found[[*found][-1]].append((file, text.content))
+    return found
+
+
+def unproved(page: Path) -> list[str]:
+    """Return the guarantees of a page that name no test, and the tests named that are not there."""
+    missing = []
+    for guarantee, named in proofs(page).items():
+        if not named:
+            missing.append(guarantee)
+        missing += [name for file, name in named if name not in defined_tests(file)]
+    return missing
+
+
+def test_every_guarantee_names_tests_that_exist() -> None:
+    assert unproved(GUARANTEES) == []
+
+
+def test_the_six_guarantees_of_scope_are_on_the_page_in_order() -> None:
+    numbered = [re.match(r"(G\d+): ", guarantee) for guarantee in proofs(GUARANTEES)]
+    assert [found[1] for found in numbered if found] == ["G1", "G2", "G3", "G4", "G5", "G6"]
+
+
+def test_a_guarantee_without_a_test_would_be_noticed(tmp_path: Path) -> None:
+    page, file = tmp_path / "page.md", tmp_path / "test_x.py"
+    file.write_text("def test_a(): ...\nclass TestB:\n    def test_c(self): ...\ndef d(): ...\n")
+    named = "".join(
+        f"- [`{name}`](test_x.py)\n" for name in ("test_a", "TestB::test_c", "test_c", "d")
+    )
+    page.write_text(f"# All\n\n### One\n\n{named}\n### Two\n\n[`test_a`](other.py)\n")
+    assert unproved(page) == ["test_c", "d", "Two"]
 
 
 def test_every_block_says_what_it_is() -> None:
