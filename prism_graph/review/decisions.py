@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Protocol
 
+from django.db.models import Count, Max
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from prism_graph import clock, erase, factrows, facts
@@ -172,14 +173,17 @@ class SourceTarget:
         return cls(scope_of(row), using, row.key, row.id)
 
     def state(self) -> tuple[Any, ...]:
-        """Return its row and the ids of its passages. Raises SourceNotFound."""
+        """Return its row and how far its passages have come. Raises SourceNotFound."""
         sources = Source.objects.db_manager(self.using).at(self.scope)
         row = sources.filter(pk=self.id).values_list("number", "title", "uri", "retired_at").first()
         if row is None:
             raise SourceNotFound
         chunks = Chunk.objects.db_manager(self.using).at(self.scope).filter(source_number=row[0])
-        rows = chunks.order_by("number").values_list("id", "retired_at")
-        return (*row, *rows.iterator())
+        # Numbers only grow, so adding, retiring and erasing each change one of these.
+        counted = chunks.aggregate(
+            Count("number"), Max("number"), Count("retired_at"), Max("retired_at")
+        )
+        return (*row, *counted.values())
 
     def versions(self) -> tuple[FactView, ...]:
         """Return none."""

@@ -250,3 +250,19 @@ class TestWhatWasSeen:
         mark = seen(target(found.madrid))
         settings.SECRET_KEY = "another"
         assert seen(target(found.madrid)) != mark
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda memory: memory.record("city-chat", "And I like it.", origin=USER),
+            lambda memory: memory.retire_source("city-chat"),
+            lambda memory: memory.erase_turn("city-chat", "second"),
+        ],
+        ids=["added", "retired", "erased"],
+    )
+    def test_of_a_source_changes_with_its_passages(self, change):
+        claims()
+        Memory(ANA).record("city-chat", "A second turn.", origin=USER, turn_id="second")
+        before = seen(source_target("city-chat"))
+        change(Memory(ANA))
+        assert seen(source_target("city-chat")) != before
