@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from django.db.migrations.operations import SeparateDatabaseAndState
 from django.db.migrations.operations.base import Operation
+from django.db.models import UniqueConstraint
 
+from prism_graph.bases import BASES
+from prism_graph.bases.naming import named
 from prism_graph.fulltext import engine
 from prism_graph.tables import Tables
 
@@ -17,6 +21,8 @@ CONTENT: Final = {
     "standing": ("decided_by", "reason"),
     "receipt": ("target", "actor", "reason"),
 }
+PLAIN: Final = "prism_graph"
+RENAME: Final = "ALTER TABLE {} RENAME CONSTRAINT {} TO {}"
 NO_STATISTICS: Final = "ALTER TABLE {} ALTER COLUMN {} SET STATISTICS {}"
 
 
@@ -145,3 +151,61 @@ class InstallMemory(Operation):
     def describe(self) -> str:
         """Return the line that `migrate` prints."""
         return "Install what memory needs besides its tables"
+
+
+class AdoptMemory(SeparateDatabaseAndState):
+    """Take over the tables that prism_graph's own migrations made, with what they hold.
+
+    `operations` create the ten models, with the columns of their bases and no more. Where there are no
+    such tables, as in a new database, they are run.
+    """
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        super().__init__(database_operations=operations, state_operations=operations)
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        """Return what a migration file writes."""
+        return type(self).__name__, [], {"operations": self.state_operations}
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any
+    ) -> None:
+        """Rename tables, constraints and indexes, and fill a new index on words; or create the tables."""
+        connection = schema_editor.connection
+        old = Tables({name: f"{PLAIN}_{name.lower()}" for name in BASES})
+        if old.names["receipt"] not in connection.introspection.table_names():
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        for statement in engine(connection, old).remove_sql():
+            schema_editor.execute(statement, params=None)
+        for name in BASES:
+            model = to_state.apps.get_model(app_label, name)
+            _adopt(schema_editor, model, old.names[name.lower()], BASES[name])
+        index = engine(connection, Tables.of(to_state.apps, app_label))
+        for statement in index.install_sql():
+            schema_editor.execute(statement, params=None)
+        index.rebuild()
+
+    def describe(self) -> str:
+        """Return the line that `migrate` prints."""
+        return "Take over the tables of prism_graph"
+
+
+def _adopt(schema_editor: Any, model: Any, table: str, base: Any) -> None:
+    schema_editor.alter_db_table(model, table, model._meta.db_table)
+    app_label, quote = model._meta.app_label, schema_editor.quote_name
+    declared = base._meta.indexes
+    for index, renamed in zip(named(declared, PLAIN), named(declared, app_label), strict=True):
+        schema_editor.rename_index(model, index, renamed)
+    declared = base._meta.constraints
+    for constraint, renamed in zip(named(declared, PLAIN), named(declared, app_label), strict=True):
+        if isinstance(constraint, UniqueConstraint) and constraint.condition is not None:
+            # An index, to both databases.
+            schema_editor.remove_constraint(model, constraint)
+            schema_editor.add_constraint(model, renamed)
+        elif schema_editor.connection.vendor == "postgresql":
+            # SQLite's constraints are found by what they say, and get their names with the next remake.
+            statement = RENAME.format(
+                quote(model._meta.db_table), quote(constraint.name), quote(renamed.name)
+            )
+            schema_editor.execute(statement, params=None)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from django.db import models
 from django.db.models import NOT_PROVIDED, CheckConstraint, UniqueConstraint
 
+from prism_graph.bases.naming import named
 from prism_graph.bases.rows import ScopedRelation
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.scope import COLUMNS
@@ -86,27 +87,18 @@ def _declaration(field: models.Field[Any, Any]) -> Any:
 
 
 def _constraints(model: Any, base: Any) -> Iterator[str]:
-    wanted = _named(base._meta.constraints, model)
+    wanted = named(base._meta.constraints, model._meta.app_label)
     for constraint in wanted:
         if isinstance(constraint, CompositeForeignKey):
             constraint.belong_to(model)
         if constraint not in model._meta.constraints:
             yield f"lacks the constraint {constraint.name}"
-    for index in _named(base._meta.indexes, model):
+    for index in named(base._meta.indexes, model._meta.app_label):
         if index not in model._meta.indexes:
             yield f"lacks the index {index.name}"
     for constraint in model._meta.constraints:
         if constraint not in wanted and not _harmless(constraint):
             yield f"adds the constraint {constraint.name}, which reaches beyond the scope"
-
-
-def _named(declared: Any, model: Any) -> list[Any]:
-    """Return an abstract base's constraints or indexes as Django names them for a model."""
-    names = {"app_label": model._meta.app_label, "class": model._meta.model_name}
-    clones = [each.clone() for each in declared]
-    for clone in clones:
-        clone.name %= names
-    return clones
 
 
 def _harmless(constraint: models.BaseConstraint) -> bool:

@@ -57,6 +57,8 @@ LANGUAGES = {"python", "console", "sql", "text"}
 # What `startproject` writes, as far as the documentation adds to it.
 SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}
 OWN_SETTINGS = {"PRISM_GRAPH", "TENANTS"}
+# Its models need a project of their own: see below.
+OWNING = DOCS / "how-to/own-models.md"
 
 
 # reading pages
@@ -242,7 +244,7 @@ class Reader:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("page", of_pages("python"))
+@pytest.mark.parametrize("page", [page for page in of_pages("python") if page.values != (OWNING,)])
 def test_the_python_blocks_of_a_page_run_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: Any, settings: Any
 ) -> None:
@@ -354,6 +356,97 @@ def test_the_readmes_two_commands_are_the_ones_that_ci_runs() -> None:
     assert shown == run[:2]
     assert (ROOT / ".ci" / "in-venv").is_file()
     assert (ROOT / "example_project" / "manage.py").is_file()
+
+
+# how to own the models
+
+
+class Site:
+    """A new project, on the database of this run."""
+
+    def __init__(self, tmp_path: Path, database: dict[str, Any] | None) -> None:
+        shell("python", "-m", "django", "startproject", "mysite", cwd=tmp_path)
+        self.root = tmp_path / "mysite"
+        if database:
+            self.save("mysite/settings.py", f"DATABASES = {{'default': {database!r}}}\n")
+
+    def save(self, file: str, code: str) -> None:
+        added = file.endswith("settings.py")
+        (self.root / file).write_text((self.root / file).read_text() + code if added else code)
+
+    def run(self, commands: str) -> str:
+        return "".join(shell(*line.split(), cwd=self.root) for line in commands.splitlines())
+
+    def say(self, code: str) -> str:
+        return shell("python", "manage.py", "shell", "-v", "0", cwd=self.root, given=code)
+
+
+@pytest.mark.django_db
+def test_a_new_project_owns_its_models_as_the_page_says(
+    tmp_path: Path, database: dict[str, Any] | None
+) -> None:
+    site = Site(tmp_path, database)
+    for block in blocks(OWNING):
+        if block.heading.startswith("Move"):
+            break
+        if block.language == "console":
+            site.run(block.code)
+        elif block.printed:
+            assert site.say(block.code) == block.printed
+        elif block.file:
+            site.save(block.file, block.code)
+    assert "No changes" in site.run("python manage.py makemigrations --check")
+
+
+@pytest.mark.django_db
+def test_an_installation_moves_to_models_of_its_own_as_the_page_says(
+    tmp_path: Path, database: dict[str, Any] | None
+) -> None:
+    site, files = Site(tmp_path, database), {block.file: block.code for block in blocks(OWNING)}
+    site.save("mysite/settings.py", "INSTALLED_APPS += ['prism_graph']\n")
+    site.run("python manage.py migrate -v 0\npython manage.py startapp acme_memory")
+    fill = (
+        "from prism_graph import *\nfrom prism_graph.fulltext import engine\n"
+        "from django.db import connection\n"
+        "memory = Memory(Scope('acme', 'ana'))\norigin = Origin(Trust.USER, 'ana')\n"
+    )
+    tell = (
+        "print([hit.chunk.text for hit in memory.search('kettle')])\n"
+        "print([fact.value for fact in memory.facts()], engine(connection).missing())\n"
+    )
+    write = (
+        "added = memory.record('chat', 'My kettle is dented.', origin=origin, turn_id='1').added\n"
+        "memory.assert_fact('kettle', subject='a', predicate='b', value='c', evidence=added)\n"
+    )
+    before = site.say(fill + write + tell)
+    assert "dented" in before
+
+    columns = r"    \w+ = models\.\w+Field\(.*\)\n\n?"
+    bare_models = re.sub(columns, "", files["acme_memory/models.py"])
+    bare_models = bare_models.replace("AbstractFact):\n", "AbstractFact):\n    pass\n")
+    site.save("acme_memory/models.py", bare_models)
+    site.save("mysite/settings.py", files["mysite/settings.py"])
+    site.run("python manage.py makemigrations acme_memory -v 0")
+    first = site.root / "acme_memory/migrations/0001_initial.py"
+    head, _, operations = first.read_text().partition("    operations = [")
+    adopting = f"{head}    operations = [AdoptMemory([{operations.rstrip()[:-1]}])]\n"
+    first.write_text(f"from prism_graph.operations import AdoptMemory\n{adopting}")
+    install = "acme_memory/migrations/0002_install.py"
+    site.save(install, files[install])
+    site.run("python manage.py migrate -v 0")
+    assert site.say(fill + tell) == before
+
+    site.save("acme_memory/models.py", files["acme_memory/models.py"])
+    site.run(
+        "python manage.py makemigrations acme_memory -v 0\npython manage.py migrate -v 0\n"
+        "python manage.py prism_graph_repair_fulltext --check\n"
+        "python manage.py check --database default"
+    )
+    again = site.say(
+        fill + "memory.erase('chat')\nmemory.ingest('new', 'A kettle.', origin=origin)\n" + tell
+    )
+    assert again.splitlines() == ["['A kettle.']", "[] []"]
+    assert "No changes" in site.run("python manage.py makemigrations --check")
 
 
 # how to use PostgreSQL

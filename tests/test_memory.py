@@ -9,6 +9,7 @@ from django.test import override_settings
 import prism_graph
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.errors import InvalidScope
+from prism_graph.models import Chunk
 
 ACME = Scope("acme")
 USER = Origin(Trust.USER)
@@ -30,7 +31,7 @@ def test_only_a_scope_opens_a_memory() -> None:
 
 class ToOther:
     def db_for_write(self, model: type, **_: object) -> str | None:
-        return "other" if model._meta.app_label == "prism_graph" else None  # type: ignore[attr-defined]
+        return "other" if model._meta.app_label == Chunk._meta.app_label else None  # type: ignore[attr-defined]
 
 
 @pytest.mark.both_databases

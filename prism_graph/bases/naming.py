@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 DIGITS: Final = 8
 
@@ -36,3 +36,11 @@ class IndexName(LabelledName):
 
     __slots__ = ()
     longest = 30
+
+
+def named(declared: Iterable[Any], app_label: str) -> list[Any]:
+    """Return copies of an abstract base's constraints or indexes, named as in an app."""
+    clones = [each.clone() for each in declared]
+    for clone in clones:
+        clone.name %= {"app_label": app_label}
+    return clones

@@ -6,7 +6,6 @@ from django.db import migrations, models
 import prism_graph.bases.facts
 import prism_graph.bases.rows
 import prism_graph.constraints
-import prism_graph.operations
 
 
 class Migration(migrations.Migration):
@@ -928,5 +927,4 @@ class Migration(migrations.Migration):
                 to_fields=("tenant", "owner", "agent", "thread", "fact_number", "number"),
             ),
         ),
-        prism_graph.operations.InstallMemory(),
     ]
