@@ -16,6 +16,7 @@ from prism_graph.analysis.words import JOINT, words_of
 COUNT_MARKS: Final = ("", "²", "³", "⁴")
 CACHED_PIECES: Final = 100_000
 CACHED_CHARACTERS: Final = 40
+_EDGES: Final = ".,;:!?()[]\"'"
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
@@ -53,7 +54,10 @@ class _Terms(dict[str, tuple[str, ...]]):
     """The terms of pieces seen before: at most 100,000 pieces of at most 40 characters."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        terms = tuple(word.term for token in tokens(piece) for word in words_of(token))
+        # No token starts or ends in these, so what stands between them says the same.
+        terms = self.get(piece.strip(_EDGES))
+        if terms is None:
+            terms = tuple([word.term for token in tokens(piece) for word in words_of(token)])
         if len(piece) <= CACHED_CHARACTERS:
             if len(self) >= CACHED_PIECES:
                 self.clear()
@@ -70,11 +74,11 @@ def _counted(text: str) -> Counter[str]:
 
 
 def _marked(counts: Counter[str]) -> list[str]:
-    repeated = [(term, times) for term, times in counts.items() if times > 1]
-    return [
-        *counts,
-        *(term + mark for term, times in repeated for mark in COUNT_MARKS[1 : min(times, 4)]),
-    ]
+    words = list(counts)
+    for term, times in counts.items():
+        if times > 1:
+            words += [term + mark for mark in COUNT_MARKS[1 : min(times, 4)]]
+    return words
 
 
 def _date_terms(when: datetime) -> list[str]:

@@ -14,7 +14,7 @@ TRIPLES: Final = (
 )
 UNSPACED: Final = regex.compile(f"[{PAIRS}{TRIPLES}]")
 ENDINGS: Final = {"++": "⁺⁺", "#": "♯"}
-JOINERS: Final = regex.compile(r"[-./@'+:&_,’‐‑ʼ#]+")
+JOINERS: Final = re.compile(r"[-./@'+:&_,’‐‑ʼ#]+")
 
 _JOINER = r"(?:[-./@'+:&]|_+|,(?=[0-9]))"
 _ENDING = r"(?:\+\+|#)?"

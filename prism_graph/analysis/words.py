@@ -26,8 +26,8 @@ TAIL_LETTERS: Final = 3
 MAX_TERM_BYTES: Final = 64
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_APOSTROPHE = regex.compile("['’ʼ]")
-_POSSESSIVE = regex.compile("['’ʼ][sS]$")
+_APOSTROPHE = re.compile("['’ʼ]")
+_POSSESSIVE = re.compile("['’ʼ][sS]$")
 _RUN = regex.compile(rf"([{PAIRS}]+)|([{TRIPLES}]+)|[^{PAIRS}{TRIPLES}]+")
 # Arabic and Hebrew write articles and prepositions onto the front of the word.
 _PREFIXING = regex.compile(r"[\p{Arabic}\p{Hebrew}]")
@@ -105,9 +105,8 @@ def _stemmed(part: str) -> list[Word]:
 
 def _humps(part: str) -> list[Word]:
     """Analyse a part that may be camelCase: the whole, and its humps."""
-    humps = _CAMEL.split(part) if part.isascii() else [part]
     words = _part(part)
-    if len(humps) > 1:
+    if part.isascii() and not part.islower() and len(humps := _CAMEL.split(part)) > 1:
         words += [word for hump in humps if len(hump) > 1 for word in _part(hump)]
     return words
 
@@ -132,4 +131,6 @@ def words_of(token: str) -> list[Word]:
     plain = token.isalpha() and (token.islower() or token.istitle())
     if plain or not (token.isascii() or JOINERS.search(token)):
         return _part(token)
+    if token.isascii() and token.isalnum():
+        return _humps(token)
     return _identifier(_POSSESSIVE.sub("", token))
