@@ -22,8 +22,6 @@ from prism_graph.trust import Origin, Trust
 
 # Ids named one by one in a statement; every database takes as many.
 BATCH: Final = 500
-# Fewer new texts than this leave the next reader little to merge.
-TIDY_FROM: Final = 200
 
 _HERE: Final = "tenant = %s AND owner = %s AND agent = %s AND thread = %s AND number = %s"
 _MOVE: Final = f"UPDATE $chunk SET ordinal = %s, first_line = %s, last_line = %s WHERE {_HERE}"
@@ -110,12 +108,11 @@ def add(using: str, setting: Setting, drafts: Sequence[Draft]) -> list[str]:
     index = engine(connections[using])
     ids, numbers = random_ids(len(drafts)), index.reserve(len(drafts))
     index.insert(Chunk, _CHUNK_FIELDS, _chunk_rows(using, setting, drafts, ids, numbers))
-    # Analysed row by row, while the database is busy with the rows before.
-    index.insert(ChunkText, _TEXT_FIELDS, _text_rows(setting, drafts, numbers))
+    with index.loading(len(drafts)):
+        # Analysed row by row, while the database is busy with the rows before.
+        index.insert(ChunkText, _TEXT_FIELDS, _text_rows(setting, drafts, numbers))
     if setting.lineage.cited:
         index.insert(Derivation, _LINK_FIELDS, _link_rows(setting, numbers))
-    if len(drafts) >= TIDY_FROM:
-        index.tidy()
     return ids
 
 
@@ -180,15 +177,14 @@ def retire(using: str, scope: Scope, numbers: Iterable[int], at: datetime) -> No
 def reword(using: str, scope: Scope, changed: Iterable[tuple[int, str, Indexed]]) -> None:
     """Store new (number, heading, analysis) of texts that stay as they are."""
     parts, listed = tuple(map(str, scope.parts)), list(changed)
-    _each(
-        using,
-        _REWORD,
-        (
-            (heading, words.terms, words.terms_of, ANALYSER, *parts, number)
-            for number, heading, words in listed
-        ),
+    rows = (
+        (heading, words.terms, words.terms_of, ANALYSER, *parts, number)
+        for number, heading, words in listed
     )
-    _each(using, _RESIZE, ((words.length, *parts, number) for number, _, words in listed))
+    if listed:
+        with engine(connections[using]).loading(len(listed)):
+            _each(using, _REWORD, rows)
+        _each(using, _RESIZE, ((words.length, *parts, number) for number, _, words in listed))
 
 
 def retoken(using: str, scope: Scope, number: int) -> None:

@@ -449,9 +449,9 @@ def test_a_write_costs_as_many_statements_however_long_the_text(memory: Memory, 
         with made[4]:
             memory.erase(key)
         counts.append([len(each) for each in made])
-    # SQLite: the full batches of rows are one statement more for each table. PostgreSQL: tidying up.
+    # SQLite: the full batches of rows are one statement more for each table.
     fewer, more = counts
-    allowed = 1 if connection.vendor == "postgresql" else 3
+    allowed = 0 if connection.vendor == "postgresql" else 3
     assert all(b - a <= allowed for a, b in zip(fewer, more, strict=True)), counts
     assert max(more) <= 30
 

@@ -102,11 +102,11 @@ class FullText(ABC):
     def rebuild(self) -> None:
         """Empty the index and fill it from the rows."""
 
-    @abstractmethod
-    def tidy(self) -> None:
-        """Merge what a large write left behind, so that the next reader does not pay for it."""
-
     # writing rows
+
+    @abstractmethod
+    def loading(self, count: int) -> AbstractContextManager[None]:
+        """Index that many texts in the block, and leave the next reader little to merge."""
 
     @abstractmethod
     def reserve(self, count: int) -> list[int]:

@@ -157,8 +157,9 @@ class SQLiteFullText(FullText):
             cursor.execute(self.named(EMPTY))
             cursor.execute(self.named(FILL))
 
-    def tidy(self) -> None:
-        """Leave merging to FTS5, which does a share of it with every write."""
+    def loading(self, count: int) -> AbstractContextManager[None]:
+        """Do nothing: FTS5 merges a share with every write."""
+        return nullcontext()
 
     def drift(self) -> Iterator[str]:
         """Compare the words of each row with the words indexed for its rowid."""

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, ChunkText, Source
+from prism_graph.transactions import write_block
 from tests.rawsql import INDEX, sql
 
 pytestmark = pytest.mark.django_db
@@ -93,6 +94,45 @@ def test_a_large_write_leaves_no_pending_list() -> None:
     sql("SELECT gin_clean_pending_list('$fulltext')")
     Memory(ACME).ingest("more", "".join(many), origin=USER, chunker=lambda text: many)
     assert sql("SELECT gin_clean_pending_list('$fulltext')") == [(0,)]
+
+
+def test_small_writes_leave_a_short_pending_list() -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    many = [f"{number} {words}\n" for number in range(190)]
+    for number in range(6):
+        Memory(ACME).ingest(f"d{number}", "".join(many), origin=USER, chunker=lambda text: many)
+    (pages,) = sql("SELECT gin_clean_pending_list('$fulltext')")[0]
+    assert 0 < pages * 8 <= 520
+
+
+LIMIT = "SHOW gin_pending_list_limit"
+
+
+def test_a_write_gives_the_callers_pending_list_limit_back() -> None:
+    many = [f"passage number {number}\n" for number in range(300)]
+    for wanted in ("4MB", "3MB"):
+        with transaction.atomic():
+            sql(f"SET LOCAL gin_pending_list_limit = '{wanted}'")
+            Memory(ACME).record("chat", "penguins swim", origin=USER)
+            assert sql(LIMIT) == [(wanted,)]
+            Memory(ACME).ingest(wanted, "".join(many), origin=USER, chunker=lambda text: many)
+            Memory(ACME).ingest(
+                wanted, "".join(many), origin=USER, title="a", chunker=lambda _: many
+            )
+            assert sql(LIMIT) == [(wanted,)]
+            with pytest.raises(TypeError), write_block("default"), engine(connection).loading(300):
+                raise TypeError
+            assert sql(LIMIT) == [(wanted,)]
+
+
+def test_only_a_role_that_can_merge_it_lets_the_pending_list_grow() -> None:
+    with transaction.atomic(), engine(connection).loading(300):
+        assert sql(LIMIT) == [("2MB",)]
+    with transaction.atomic():
+        sql("CREATE ROLE serving")
+        sql("SET LOCAL ROLE serving")
+        with engine(connection).loading(300):
+            assert sql(LIMIT) == [("512kB",)]
 
 
 def test_a_search_uses_the_index() -> None:
