@@ -45,6 +45,8 @@ SPACE: Final = (
     (0x205F, 0x205F),
     (0x3000, 0x3000),
 )
+# Not Default_Ignorable, and yet nothing to see, or a new line where none was written.
+UNSEEN: Final = ((0x2028, 0x2029), (0xFFF9, 0xFFFB))
 
 
 def character_class(*ranges: tuple[tuple[int, int], ...]) -> str:
@@ -54,6 +56,10 @@ def character_class(*ranges: tuple[tuple[int, int], ...]) -> str:
 
 _UNSTORABLE = re.compile("[\\x00" + character_class(SURROGATE) + "]")
 _UNIDENTIFYING = re.compile("[" + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE) + "]")
+# A backslash that would look like one of ours is shown as well.
+_HIDDEN = re.compile(
+    "[" + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE, UNSEEN) + "]|\\\\(?=u\\{)"
+)
 _SPACES = "[" + character_class(SPACE) + "]"
 _EDGE_SPACE = re.compile(f"^{_SPACES}|{_SPACES}$")
 
@@ -69,3 +75,11 @@ def is_identifier_safe(text: str) -> bool:
     False for control, default-ignorable and surrogate characters, and for spaces at either end.
     """
     return _UNIDENTIFYING.search(text) is None and _EDGE_SPACE.search(text) is None
+
+
+def visible(text: str) -> str:
+    r"""Return the text on one line, with what a reader would not see spelt `\u{XXXX}`.
+
+    That is every control, invisible, bidi and surrogate character.
+    """
+    return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):04X}}}", text)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, connections
-from tqdm import tqdm
+from django.core.management.base import CommandParser
+from django.db import connections
 
 from prism_graph import repair
 from prism_graph.fulltext import engine
-from prism_graph.models import ChunkText
+from prism_graph.management.base import Answer, MemoryCommand
 
 
-class Command(BaseCommand):
+class Command(MemoryCommand):
     """Repair, check, or print the statements."""
 
     help = (
         "Install what is missing of the full-text index, analyse stale passages again and rebuild "
         "what differs from the rows. Run it after raw SQL, a restore, or an upgrade of the analyser."
     )
+    unit = "passages"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add --database, --check and --sql."""
-        parser.add_argument(
-            "--database",
-            default=DEFAULT_DB_ALIAS,
-            choices=tuple(connections),
-            help="Alias of the database.",
-        )
+        """Add --check and --sql."""
+        super().add_arguments(parser)
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
             "--check",
@@ -43,38 +38,40 @@ class Command(BaseCommand):
             help="Change nothing; print the statements that install the index.",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def refuse_without_tables(self, using: str) -> None:
+        """Leave it to `answer`: the statements can be printed before there are tables."""
+
+    def answer(self, using: str, options: Mapping[str, Any]) -> Answer:
         """Do what the options say."""
-        using = options["database"]
         if options["sql"]:
-            for statement in engine(connections[using]).wanted_sql():
+            return {"statements": engine(connections[using]).wanted_sql()}
+        super().refuse_without_tables(using)
+        if options["check"]:
+            return {"problems": list(repair.problems(using, self.progress))}
+        return asdict(repair.repair(using, self.progress))
+
+    def failed(self, answer: Answer) -> bool:
+        """Say whether --check found anything."""
+        return bool(answer.get("problems"))
+
+    def show(self, answer: Answer) -> None:
+        """Print the statements, the problems, or what was done."""
+        if "statements" in answer:
+            for statement in answer["statements"]:
                 self.stdout.write(f"{statement};")
-            return
-        if ChunkText._meta.db_table not in connections[using].introspection.table_names():
-            raise CommandError(
-                f"{using!r} has no tables of prism_graph: run `manage.py migrate` first."
-            )
-        (self._check if options["check"] else self._repair)(using)
+        elif "problems" in answer:
+            for problem in answer["problems"]:
+                self.say(problem, self.style.ERROR)
+            if not answer["problems"]:
+                self.say("The full-text index is true.", self.style.SUCCESS)
+        else:
+            self._show_repair(**answer)
 
-    def _check(self, using: str) -> None:
-        found = False
-        for problem in repair.problems(using, self._progress):
-            found = True
-            self.stdout.write(self.style.ERROR(problem))
-        if found:
-            sys.exit(1)
-        self.stdout.write(self.style.SUCCESS("The full-text index is true."))
-
-    def _repair(self, using: str) -> None:
-        done = repair.repair(using, self._progress)
-        for name in done.installed:
-            self.stdout.write(f"Installed {name}.")
-        self.stdout.write(f"Analysed again: {done.analysed}.")
-        if done.rebuilt:
-            self.stdout.write("Rebuilt the index.")
-        elif not done.analysed:
-            self.stdout.write("The index was true.")
-
-    def _progress(self, rows: Iterable[Any], total: int) -> Iterable[Any]:
-        # disable=None is tqdm's own test for a terminal.
-        return tqdm(rows, total=total, disable=None, unit="passages")
+    def _show_repair(self, installed: list[str], analysed: int, rebuilt: bool) -> None:
+        for name in installed:
+            self.say(f"Installed {name}.")
+        self.say(f"Analysed again: {analysed}.")
+        if rebuilt:
+            self.say("Rebuilt the index.")
+        elif not analysed:
+            self.say("The index was true.")

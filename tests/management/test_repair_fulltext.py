@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from io import StringIO
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from django.db import connections
 
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.fulltext import engine
+from tests.management import running
 from tests.rawsql import INDEX, sql, stored
 
 ACME = Scope("acme")
@@ -16,13 +16,7 @@ USER = Origin(Trust.USER)
 
 
 def run(*arguments: str) -> tuple[str, int]:
-    """Run the repair command; return what it printed and its exit code."""
-    out = StringIO()
-    try:
-        call_command("prism_graph_repair_fulltext", *arguments, stdout=out, no_color=True)
-    except SystemExit as end:
-        return out.getvalue(), int(end.code or 0)
-    return out.getvalue(), 0
+    return running.run("repair_fulltext", *arguments)
 
 
 def drop_index(using: str = "default") -> None:
@@ -83,6 +77,18 @@ def test_sql_prints_statements_that_install_the_index_and_runs_none(vendor: str)
         sql(statement)
     assert engine(connections["default"]).missing() == []
     assert len(printed) == (5 if vendor == "sqlite" else len(printed))
+
+
+@pytest.mark.django_db
+def test_as_json_it_says_the_same() -> None:
+    Memory(ACME).ingest("guide", "penguins swim", origin=USER)
+    assert running.ask("repair_fulltext", "--check") == ({"problems": []}, 0)
+    sql("UPDATE prism_graph_chunktext SET terms = ''")
+    found, code = running.ask("repair_fulltext", "--check")
+    assert (code, len(found["problems"]) > 0) == (1, True)
+    done, code = running.ask("repair_fulltext")
+    assert (done["installed"], done["analysed"], code) == ([], 1, 0)
+    assert running.ask("repair_fulltext", "--sql")[0]["statements"]
 
 
 @pytest.mark.both_databases
