@@ -11,8 +11,9 @@ from prism_graph.bases import BASES
 from prism_graph.constraints import CompositeForeignKey
 
 INDEX: Final = "fulltext"
-# What hangs on the index: triggers on SQLite, and the table in which a comparison lists its words.
-PARTS: Final = ("insert", "delete", "update", "text", "words")
+# What hangs on the index: triggers on SQLite, FTS5's own table of blocks, and the table in which a
+# comparison lists its words.
+PARTS: Final = ("insert", "delete", "update", "text", "data", "words")
 
 
 def index_of(table: str) -> str:

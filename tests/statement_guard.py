@@ -43,6 +43,7 @@ EXCEPTIONS: Final[dict[str, str]] = {
     rf"SELECT number, token, terms FROM {TEXT} WHERE terms <> ''$": "repair --check",
     rf"SELECT doc, term FROM temp\.{INDEX}_words$": "repair --check",
     rf"SELECT count\(\*\) FROM {TEXT} WHERE terms_of <> md5\(.*\)$": "repair --check",
+    rf"SELECT sum\(length\(block\)\) FROM {INDEX}_data$": "the size of the index",
 }
 
 _EXCEPTION: Final = re.compile("|".join(EXCEPTIONS), re.IGNORECASE | re.DOTALL)

@@ -51,7 +51,7 @@ ORDER: Final = (
         "ledger",
         "facts",
     ),
-    *("lost_evidence", "receipts", "erase", "erase_scope", "repair"),
+    *("lost_evidence", "receipts", "erase", "erase_scope", "repair", "stats"),
     # the façade
     "memory",
     "review",
@@ -81,7 +81,7 @@ RESERVED: Final = {
     "through": ("managers", "bases.rows"),
     "system": (
         *("managers", "bases.citing", "lost_evidence", "erase", "erase_scope", "repair"),
-        "review.cases",
+        *("review.cases", "stats"),
     ),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),

@@ -102,6 +102,10 @@ class FullText(ABC):
     def rebuild(self) -> None:
         """Empty the index and fill it from the rows."""
 
+    @abstractmethod
+    def size(self) -> int | None:
+        """Return how many bytes the index takes; None if there is none."""
+
     # writing rows
 
     @abstractmethod

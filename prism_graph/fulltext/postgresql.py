@@ -134,6 +134,12 @@ class PostgreSQLFullText(FullText):
         with self.connection.cursor() as cursor:
             cursor.execute(self.named("REINDEX INDEX $fulltext"))
 
+    def size(self) -> int | None:
+        """Ask the server."""
+        with self.connection.cursor() as cursor:
+            cursor.execute("SELECT pg_total_relation_size(to_regclass(%s))", [self.named("$fulltext")])
+            return cursor.fetchone()[0]  # type: ignore[no-any-return]
+
     @contextmanager
     def loading(self, count: int) -> Iterator[None]:
         """Bound the pending list meanwhile; merge it after a large write, where this role may."""

@@ -157,6 +157,14 @@ class SQLiteFullText(FullText):
             cursor.execute(self.named(EMPTY))
             cursor.execute(self.named(FILL))
 
+    def size(self) -> int | None:
+        """Add up FTS5's blocks; the table of sizes, dbstat, is not in every build."""
+        if self.tables.index not in self._existing():
+            return None
+        with self.connection.cursor() as cursor:
+            cursor.execute(self.named("SELECT sum(length(block)) FROM $fulltext_data"))
+            return int(cursor.fetchone()[0])
+
     def loading(self, count: int) -> AbstractContextManager[None]:
         """Do nothing: FTS5 merges a share with every write."""
         return nullcontext()
