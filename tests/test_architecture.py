@@ -51,7 +51,7 @@ ORDER: Final = (
         "ledger",
         "facts",
     ),
-    *("lost_evidence", "receipts", "erase", "erase_scope", "repair", "stats"),
+    *("lost_evidence", "receipts", "erase", "erase_scope", "repair", "stats", "rehearsal"),
     # the façade
     "memory",
     "review",

@@ -95,13 +95,20 @@ class MemoryCommand(BaseCommand):
         """Say whether the exit code is 1."""
         return False
 
-    def say(self, text: str, style: Any = str) -> None:
+    def say(self, text: str, style: Any = str, out: Any = None) -> None:
         """Print one line, with what a terminal would hide or obey made visible."""
-        encoding = getattr(self.stdout, "encoding", None) or "utf-8"
+        out = out or self.stdout
+        encoding = getattr(out, "encoding", None) or "utf-8"
         safe = visible(text).encode(encoding, "backslashreplace").decode(encoding)
-        self.stdout.write(style(safe))
+        # Its own style would colour every line on stderr as an error.
+        out.write(style(safe), str)
 
     def progress(self, rows: Iterable[Any], total: int) -> Iterable[Any]:
         """Show the rows as they pass, on a terminal."""
         # disable=None is tqdm's own test for a terminal; it writes to stderr.
         return tqdm(rows, total=total, disable=None, unit=f" {self.unit}")
+
+
+def spelt(columns: Mapping[str, str]) -> str:
+    """Return a scope for people: `acme / ana / support`."""
+    return " / ".join(columns[name] for name in COLUMNS if columns[name])

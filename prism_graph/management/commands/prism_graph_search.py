@@ -7,10 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from prism_graph.management.base import Answer, MemoryCommand
+from prism_graph.management.base import Answer, MemoryCommand, spelt
 from prism_graph.management.plain import plain
 from prism_graph.memory import Memory
-from prism_graph.scope import COLUMNS
 from prism_graph.trust import Trust
 
 
@@ -56,7 +55,7 @@ class Command(MemoryCommand):
     def show(self, answer: Answer) -> None:
         """Print the hits, best first."""
         if not answer["hits"]:
-            self.say(f"Nothing found by a reader at {_spelt(answer['scope'])}.")
+            self.say(f"Nothing found by a reader at {spelt(answer['scope'])}.")
         for rank, hit in enumerate(answer["hits"], 1):
             self._show_hit(rank, hit)
 
@@ -66,7 +65,7 @@ class Command(MemoryCommand):
         self.say(
             f"{rank}. {hit['score']:.4f}  {hit['method']}  {place}", self.style.MIGRATE_HEADING
         )
-        scope = _spelt(chunk["scope"])
+        scope = spelt(chunk["scope"])
         writer = f", writer {chunk['writer']}" if chunk["writer"] else ""
         self.say(f"   trust {chunk['trust']}{writer}, scope {scope}, id {chunk['id']}")
         said = f", said by {chunk['speaker']}" if chunk["speaker"] else ""
@@ -82,10 +81,6 @@ class Command(MemoryCommand):
     def _show_text(self, chunk: Mapping[str, Any], bar: str) -> None:
         for line in chunk["text"].split("\n"):
             self.say(f"   {bar} {line}")
-
-
-def _spelt(columns: Mapping[str, str]) -> str:
-    return " / ".join(columns[name] for name in COLUMNS if columns[name])
 
 
 def _lines(chunk: Mapping[str, Any]) -> str:
