@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import DatabaseError, connections, transaction
 
 from prism_graph import writing
 from prism_graph.doors import scope_of
@@ -64,15 +64,26 @@ def repair(using: str, progress: Progress = quietly) -> Repaired:
     """Install what is missing, analyse again what is stale, rebuild what still differs."""
     with transaction.atomic(using=using):
         installed = install(using)
-        analysed = 0
+        index, rebuilt = engine(connections[using]), bool(installed)
+        try:
+            analysed = _analyse_again(using, progress)
+        except DatabaseError:
+            # FTS5 takes no words out of an index that lacks them.
+            index.rebuild()
+            analysed, rebuilt = _analyse_again(using, progress), True
+        if any(True for _ in index.drift()):
+            index.rebuild()
+            rebuilt = True
+    return Repaired(installed, analysed, rebuilt)
+
+
+def _analyse_again(using: str, progress: Progress) -> int:
+    analysed = 0
+    with transaction.atomic(using=using):
         for text, found in _stale(using, progress):
             _store(using, text, found)
             analysed += 1
-        index = engine(connections[using])
-        differs = any(True for _ in index.drift())
-        if differs:
-            index.rebuild()
-    return Repaired(installed, analysed, bool(installed) or differs)
+    return analysed
 
 
 def _stale(using: str, progress: Progress) -> Iterator[tuple[Any, Indexed]]:

@@ -133,6 +133,17 @@ def test_all_faults_at_once_are_put_right(memory: Memory, vendor: str) -> None:
     assert {text.removesuffix(" albatross") for text, _ in found("penguins")} == before
 
 
+def test_stale_texts_whose_words_the_index_lost_are_put_right(memory: Memory, vendor: str) -> None:
+    if vendor != "sqlite":
+        pytest.skip("PostgreSQL's index follows the row itself.")
+    before = found("penguins")
+    sql("UPDATE prism_graph_chunktext SET analyser = 'prism/0'")
+    sql(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')")
+    assert repair.repair("default") == Repaired([], 3, True)
+    assert list(repair.problems("default")) == []
+    assert found("penguins") == before
+
+
 def test_text_written_while_the_triggers_were_missing_is_found_after_a_repair(
     memory: Memory, vendor: str
 ) -> None:
