@@ -44,7 +44,7 @@ def erase(scope: Scope, using: str, key: str, order: Order) -> ErasureReport:
         if source is None:
             return NOTHING
         chunks = Chunk.objects.db_manager(using).at(scope).filter(source_number=source.number)
-        here, below = _erase(scope, using, chunks, at)
+        here, below = erase_chunks(scope, using, chunks, at)
         if not here.chunks:
             # What has chunks goes with the last of them; this one had none.
             source.delete(using=using)
@@ -68,7 +68,7 @@ def erase_turn(
         if not turn.exists():
             return ErasureReport(source_found=True)
         at = stamp(scope, using)
-        here, below = _erase(scope, using, turn, at)
+        here, below = erase_chunks(scope, using, turn, at)
         if here.chunks:
             names = ("erase_turn", conversation, turn_id)
             receipts.write(scope, using, at, order, *names, here=here, below=below)
@@ -91,10 +91,13 @@ def _locked_source(scope: Scope, using: str, key: str) -> tuple[Source | None, d
     return rows.first(), at
 
 
-def _erase(
+def erase_chunks(
     scope: Scope, using: str, chunks: Any, at: datetime
 ) -> tuple[ErasureReport, ErasureReport]:
-    """Delete the chunks and what rests on them; return what that did in this scope, and below it."""
+    """Delete the chunks and what rests on them; return what that did in this scope, and below it.
+
+    Call it in a transaction that holds the scope's lock since the instant `at`.
+    """
     # Locked before anyone looks for descendants: a writer who cites one of these either has
     # committed, and is found, or waits, and then finds nothing to cite.
     doomed: Doomed = {scope: _locked(chunks)}

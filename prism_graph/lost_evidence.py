@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import connections
+from django.dispatch import Signal
 
 from prism_graph import conf, writing
 from prism_graph.bases.citing import CITED, cited_at
@@ -25,8 +26,11 @@ WHY: Final = "find the facts that rest on erased text, in the scopes below"
 LOST: Final = "evidence was erased"
 
 Doomed = Mapping[Scope, Sequence[int]]
-# A version: its fact's number and its own.
+# A version: its fact's number and its own; its id and its fact's.
 Named = tuple[int, int]
+Ids = tuple[str, str]
+# Four columns as they are stored: raw SQL may have made them no scope.
+Parts = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -55,9 +59,40 @@ def lose(using: str, doomed: Doomed, stamps: dict[Scope, datetime]) -> dict[Scop
     # Read again: until its scope was locked, a fact could go and another one take its number.
     reports = {}
     for scope, loss in _losses(using, doomed).items():
-        _weigh(using, loss, doomed)
+        _weigh(using, loss, {where.parts: numbers for where, numbers in doomed.items()})
         reports[scope] = _apply(using, loss, stamps[scope])
     return reports
+
+
+def lose_links(
+    using: str, scope: Scope, links: Sequence[tuple[Any, ...]], at: datetime
+) -> ErasureReport:
+    """Take citations from the versions of one scope, as if what they name were erased.
+
+    Each is (fact's number, version, cited owner, agent, thread and number). The scope is locked since the
+    instant `at`. The rows are the caller's to delete.
+    """
+    loss = Loss(scope)
+    gone: dict[Parts, set[int]] = defaultdict(set)
+    for fact, version, *parts, number in links:
+        loss.gone[fact, version] += 1
+        gone[(scope.tenant, *parts)].add(number)
+    _weigh(using, loss, gone)
+    return _apply(using, loss, at)
+
+
+def judge_again(
+    using: str, scope: Scope, versions: Mapping[Named, Ids], at: datetime, reason: str
+) -> None:
+    """Give versions that a policy decided the lower of their status and what their evidence earns.
+
+    The scope is locked since the instant `at`.
+    """
+    loss = Loss(scope, Counter(dict.fromkeys(versions, 0)))
+    _weigh(using, loss, {})
+    kept = [named for named in versions if named in loss.remaining]
+    for named in _judge_again(using, loss, kept, at, reason):
+        _announce(fact_proposed, loss, using, versions[named])
 
 
 def _losses(using: str, doomed: Doomed) -> dict[Scope, Loss]:
@@ -72,28 +107,32 @@ def _losses(using: str, doomed: Doomed) -> dict[Scope, Loss]:
     return losses
 
 
-def _weigh(using: str, loss: Loss, doomed: Doomed) -> None:
-    """Find the trust of what remains of each version's evidence."""
+def _weigh(using: str, loss: Loss, gone: Mapping[Parts, Collection[int]]) -> None:
+    """Find the trust of what remains of each version's evidence, without these chunks."""
     among = engine(connections[using]).among
     links = Citation.objects.db_manager(using).at(loss.scope)
-    kept: dict[Named, list[tuple[Scope, int]]] = defaultdict(list)
-    gone = {where: set(numbers) for where, numbers in doomed.items()}
+    kept: dict[Named, list[tuple[Parts, int]]] = defaultdict(list)
+    doomed = {where: set(numbers) for where, numbers in gone.items()}
     rows = links.filter(among("fact_number", loss.facts))
     for fact, version, *parts, number in rows.values_list(
         "fact_number", "version", *CITED, "cited_number"
     ):
-        where = Scope.from_columns(loss.scope.tenant, *parts)
-        if (fact, version) in loss.gone and number not in gone.get(where, ()):
+        where = (loss.scope.tenant, *parts)
+        if (fact, version) in loss.gone and number not in doomed.get(where, ()):
             kept[fact, version].append((where, number))
     wanted = {number for cited in kept.values() for _, number in cited}
     chunks = Chunk.objects.db_manager(using).visible_to(loss.scope)
     trust = {
-        (Scope.from_columns(*parts), number): effective
+        (tuple(parts), number): effective
         for *parts, number, effective in chunks.filter(among("number", wanted)).values_list(
             *COLUMNS, "number", "trust"
         )
     }
-    loss.remaining = {named: [trust[each] for each in cited] for named, cited in kept.items()}
+    # Raw SQL may have taken a chunk; what is not there is no evidence.
+    found = {
+        named: [trust[each] for each in cited if each in trust] for named, cited in kept.items()
+    }
+    loss.remaining = {named: each for named, each in found.items() if each}
 
 
 def _apply(using: str, loss: Loss, at: datetime) -> ErasureReport:
@@ -107,14 +146,14 @@ def _apply(using: str, loss: Loss, at: datetime) -> ErasureReport:
         )
         if (fact, number) in loss.gone
     }
-    kept = [named for named in ids if loss.remaining.get(named)]
+    kept = [named for named in ids if named in loss.remaining]
     writing.weaken(using, loss.scope, kept, at)
-    lowered = _judge_again(using, loss, kept, at)
+    lowered = _judge_again(using, loss, kept, at, LOST)
     erased = [ids[named] for named in ids if named not in loss.remaining]
     forget(using, loss.scope, [name for name, _ in erased], loss.facts)
     for signal, sent in ((fact_proposed, [ids[named] for named in lowered]), (fact_erased, erased)):
-        for name, fact_id in sent:
-            announce(signal, FactVersion, loss.scope, using, fact=fact_id, version=name)
+        for each in sent:
+            _announce(signal, loss, using, each)
     return ErasureReport(
         source_found=True,
         evidence_links=loss.gone.total(),
@@ -123,7 +162,14 @@ def _apply(using: str, loss: Loss, at: datetime) -> ErasureReport:
     )
 
 
-def _judge_again(using: str, loss: Loss, kept: Sequence[Named], at: datetime) -> list[Named]:
+def _announce(signal: Signal, loss: Loss, using: str, ids: Ids) -> None:
+    version, fact = ids
+    announce(signal, FactVersion, loss.scope, using, fact=fact, version=version)
+
+
+def _judge_again(
+    using: str, loss: Loss, kept: Sequence[Named], at: datetime, reason: str
+) -> list[Named]:
     """Give each version the lower of its status and what its remaining evidence earns; return those."""
     policy = conf.acceptance_policy()
     standings = Standing.objects.db_manager(using).at(loss.scope)
@@ -146,7 +192,7 @@ def _judge_again(using: str, loss: Loss, kept: Sequence[Named], at: datetime) ->
                 version=version,
                 status=status,
                 since=at,
-                reason=LOST,
+                reason=reason,
                 policy=name_of(policy),
             )
             for (fact, version), status in changed.items()

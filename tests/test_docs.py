@@ -40,6 +40,7 @@ from prism_graph import (
     checks,
     chunking,
     conf,
+    doctor,
     errors,
     records,
     signals,
@@ -578,6 +579,14 @@ def test_every_command_is_documented_with_its_options() -> None:
         assert set(documented.column()) == set(options) - every
     in_readme = table("README.md", "Commands", "Command").column()
     assert in_readme == [f"manage.py {name}" for name in command_names()]
+
+
+def test_every_finding_of_the_doctor_is_documented() -> None:
+    documented = table("reference/commands.md", "prism_graph_doctor", "Finding")
+    every = doctor.checks()
+    assert set(documented.column()) == {check.id for check in every}
+    unfixable = {row[0].strip("`") for row in documented.rows if row[2].startswith("Nothing")}
+    assert unfixable == {check.id for check in every} - {check.id for check in every if check.fix}
 
 
 @pytest.mark.parametrize("page", of_pages("console"))

@@ -1,0 +1,90 @@
+"""Counters that lag behind what they count: numbers of versions, and the last recorded instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Exists, Max, OuterRef, Subquery
+
+from prism_graph import clock, writing
+from prism_graph.doctor.check import Check, Finding, RowCheck
+from prism_graph.doctor.place import Place, same
+from prism_graph.models import Chunk, Fact, FactVersion, Receipt, ScopeClock, Source, Standing
+from prism_graph.models.base import SCOPE_RULE
+from prism_graph.scope import COLUMNS, Scope
+from prism_graph.transactions import write_block
+
+RECORDED: Final[dict[Any, tuple[str, ...]]] = {
+    Source: ("recorded_at", "retired_at"),
+    Chunk: ("recorded_at", "retired_at"),
+    FactVersion: ("recorded_at", "weakened_at"),
+    Standing: ("since", "until"),
+    Receipt: ("erased_at",),
+}
+
+
+class LastVersion(RowCheck):
+    """Look for facts whose next version would take a number that is taken."""
+
+    id = "last-version"
+    model = Fact
+    what = "fact: its last number is below a version's"
+    fix = "counted again"
+
+    def wrong(self, place: Place) -> Any:
+        """Return the facts."""
+        above = place.every(FactVersion).filter(
+            **same(fact_number="number"), number__gt=OuterRef("last_version")
+        )
+        return place.rows(Fact).filter(SCOPE_RULE, Exists(above))
+
+    def put_right(self, place: Place) -> None:
+        """Count again."""
+
+        def count(scope: Scope, at: datetime, rows: list[Any]) -> None:
+            for _, number in rows:
+                versions = place.at(FactVersion, scope).filter(fact_number=number)
+                last = versions.aggregate(last=Max("number"))["last"]
+                writing.count_versions(place.using, scope, number, last)
+
+        place.by_scope(self.wrong(place), count, "number")
+
+
+class ClockBehind(Check):
+    """Look for scopes whose next recorded instant could be one that was recorded already."""
+
+    id = "clock-behind"
+    what = "scope clock: behind what its scope recorded"
+    fix = "set to the newest recorded instant"
+
+    def examine(self, place: Place) -> Finding | None:
+        """Compare each clock with its scope's rows, table by table."""
+        return self.told({key for key, _ in _behind(place)})
+
+    def put_right(self, place: Place) -> None:
+        """Move the clocks on; the clock's row is the scope's lock."""
+        for key, newest in list(_behind(place)):
+            with write_block(place.using):
+                clocks = place.rows(ScopeClock).filter(pk=key, last__lt=newest)
+                clocks.update(last=newest)
+
+
+def _behind(place: Place) -> Iterator[tuple[str, int]]:
+    """Yield clocks with a later instant than theirs, in microseconds."""
+    clocks = place.every(ScopeClock).filter(**same())
+    for model, names in RECORDED.items():
+        for name in names:
+            rows = (
+                place.rows(model)
+                .values(*COLUMNS)
+                .annotate(
+                    newest=Max(name),
+                    clock=Subquery(clocks.values("pk")[:1]),
+                    last=Subquery(clocks.values("last")[:1]),
+                )
+            )
+            for newest, key, last in rows.values_list("newest", "clock", "last").iterator():
+                if None not in (newest, last) and clock.to_microseconds(newest) > last:
+                    yield key, clock.to_microseconds(newest)
