@@ -9,10 +9,10 @@ from typing import Any, Final
 from django.db.models import Exists, Max, OuterRef, Subquery
 
 from prism_graph import clock, writing
+from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import Check, Finding, RowCheck
 from prism_graph.doctor.place import Place, same
 from prism_graph.models import Chunk, Fact, FactVersion, Receipt, ScopeClock, Source, Standing
-from prism_graph.models.base import SCOPE_RULE
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.transactions import write_block
 

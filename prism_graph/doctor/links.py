@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q
 
+from prism_graph.bases.citing import CITED, upward_check
+from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import RowCheck
 from prism_graph.doctor.parents import erase_wrong_chunks
 from prism_graph.doctor.place import Place, same
 from prism_graph.erase import EMPTY
 from prism_graph.lost_evidence import forget, lose_links
 from prism_graph.models import Chunk, Citation, Derivation, FactVersion
-from prism_graph.models.base import SCOPE_RULE
-from prism_graph.models.citing import CITED, upward_check
 from prism_graph.records import ErasureReport
 from prism_graph.scope import Scope
 from prism_graph.signals import announce, fact_erased

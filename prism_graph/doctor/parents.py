@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q
 
+from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.doctor.check import RowCheck
 from prism_graph.doctor.place import MODELS, Place, same
@@ -20,7 +21,6 @@ from prism_graph.models import (
     FactVersion,
     Standing,
 )
-from prism_graph.models.base import SCOPE_RULE
 from prism_graph.scope import COLUMNS, Scope
 
 # What tells rows of one parent apart, where numbers are counted in each scope anew.

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from django.db.models import CheckConstraint, Count, Min, Q, UniqueConstraint
 
+from prism_graph.bases.citing import upward_check
+from prism_graph.bases.facts import STATUSES
+from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import Check, Finding, RowCheck
 from prism_graph.doctor.place import MODELS, Place
-from prism_graph.models.base import SCOPE_RULE
-from prism_graph.models.citing import upward_check
-from prism_graph.models.facts import STATUSES
 
 # What checks of their own look at.
 _ELSEWHERE: Final = (SCOPE_RULE, upward_check("").condition, Q(status__in=STATUSES))

@@ -13,14 +13,14 @@ from django.db.models import CharField, Exists, IntegerField, OuterRef, Subquery
 from django.db.models.functions import Cast
 
 from prism_graph import conf
+from prism_graph.bases.citing import CITED
+from prism_graph.bases.facts import STATUSES
+from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import Check, Finding, RowCheck
 from prism_graph.doctor.links import erase_versions
 from prism_graph.doctor.place import DOCTOR, Place, same
 from prism_graph.lost_evidence import judge_again
 from prism_graph.models import Chunk, Citation, FactVersion, Standing
-from prism_graph.models.base import SCOPE_RULE
-from prism_graph.models.citing import CITED
-from prism_graph.models.facts import STATUSES
 from prism_graph.policy import JUDGEMENTS, FactStatus, lower, name_of
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.trust import Trust

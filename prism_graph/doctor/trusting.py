@@ -9,12 +9,12 @@ from typing import Any, Final
 from django.db import connections
 from django.db.models import Case, Exists, F, IntegerField, OuterRef, Q, Subquery, Value, When
 
+from prism_graph.bases.citing import CITED
+from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import RowCheck
 from prism_graph.doctor.place import Place, same
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, Derivation
-from prism_graph.models.base import SCOPE_RULE
-from prism_graph.models.citing import CITED
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.trust import Trust, least
 

@@ -137,7 +137,9 @@ class PostgreSQLFullText(FullText):
     def size(self) -> int | None:
         """Ask the server."""
         with self.connection.cursor() as cursor:
-            cursor.execute("SELECT pg_total_relation_size(to_regclass(%s))", [self.named("$fulltext")])
+            cursor.execute(
+                "SELECT pg_total_relation_size(to_regclass(%s))", [self.named("$fulltext")]
+            )
             return cursor.fetchone()[0]  # type: ignore[no-any-return]
 
     @contextmanager

@@ -41,12 +41,12 @@ class Command(MemoryCommand):
     def show(self, answer: Answer) -> None:
         """Print the totals, and a line for each tenant."""
         size = answer["index_bytes"]
+        # Django puts a space there that an ASCII terminal lacks.
+        told = "unknown" if size is None else filesizeformat(size).replace("\xa0", " ")
         self.say(f"Database {answer['database']}")
-        self.say(
-            f"  {'index on words':<28} {'unknown' if size is None else filesizeformat(size):>14}"
-        )
+        self.say(f"  {'index on words':<32}{told:>14}")
         for name, count in _lines(answer["total"]):
-            self.say(f"  {name:<28} {count:>14,}")
+            self.say(f"  {name:<32}{count:>14,}")
         if answer["tenants"]:
             self._show_tenants(answer["tenants"])
 

@@ -95,6 +95,7 @@ class Command(BaseCommand):
         self.erase_a_source()
         self.erase_a_person()
         self.review_in_the_admin()
+        self.look_after_it()
         if self.failures:
             raise CommandError(f"{self.failures} expectations failed.")
         self.stdout.write("\nEverything was as expected.")
@@ -377,6 +378,11 @@ class Command(BaseCommand):
             return refusal
         return None
 
+    def look_after_it(self) -> None:
+        self.heading("13. Look after it: what there is, and whether anything is wrong with it")
+        call_command("prism_graph_stats", stdout=self.stdout)
+        self.expect(self.passes("prism_graph_doctor"), "the doctor finds nothing wrong")
+
     def break_index(self) -> None:
         with connection.cursor() as cursor:
             if connection.vendor == "sqlite":
@@ -386,12 +392,13 @@ class Command(BaseCommand):
             cursor.execute(EDIT)
 
     def index_is_sound(self) -> bool:
+        return self.passes("prism_graph_repair_fulltext", check=True)
+
+    def passes(self, name: str, **options: Any) -> bool:
         try:
-            call_command(
-                "prism_graph_repair_fulltext", check=True, stdout=self.stdout, stderr=self.stderr
-            )
+            call_command(name, **options, stdout=self.stdout, stderr=self.stderr)
         except (CommandError, SystemExit) as refusal:
-            self.stdout.write(f"--check: {refusal}")
+            self.stdout.write(f"{name}: {refusal}")
             return False
         return True
 
