@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from tqdm import tqdm
 
+from prism_graph.bases.rows import ScopedRow
 from prism_graph.codepoints import visible
 from prism_graph.errors import InvalidScope, PrismGraphError
-from prism_graph.models.base import ScopedRow
 from prism_graph.scope import COLUMNS, Scope
 
 Answer = Mapping[str, Any]
