@@ -67,6 +67,7 @@ def check_transactions(**_: Any) -> list[CheckMessage]:
 def check_relations(**_: Any) -> list[CheckMessage]:
     """prism_graph.E008: a model of another app points at a row of memory, which leads past every door."""
     from prism_graph.bases.rows import ScopedRow
+    from prism_graph.models import MODELS
 
     return [
         Error(
@@ -77,7 +78,7 @@ def check_relations(**_: Any) -> list[CheckMessage]:
             id="prism_graph.E008",
         )
         for model in apps.get_models()
-        if not issubclass(model, ScopedRow)
+        if model not in MODELS
         for field in model._meta.get_fields()
         if field.is_relation and not field.auto_created
         if isinstance(field.related_model, type) and issubclass(field.related_model, ScopedRow)

@@ -10,7 +10,7 @@ from django.db import connection, connections, models
 from django.test import override_settings
 from django.test.utils import isolate_apps
 
-from prism_graph import checks
+from prism_graph import bases, checks
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk
 from tests.rawsql import INDEX, sql
@@ -181,6 +181,19 @@ def test_a_relation_from_another_app_is_an_error() -> None:
             app_label = "tests"
 
     with mock.patch.object(checks.apps, "get_models", return_value=[Note, Chunk]):
+        [found] = checks.check_relations()
+    assert (found.id, found.obj) == ("prism_graph.E008", Note)
+
+
+@isolate_apps("tests")
+def test_a_scoped_row_that_is_none_of_memory_s_is_another_app_s() -> None:
+    class Note(bases.AbstractReceipt):
+        chunk = models.ForeignKey(Chunk, models.CASCADE)
+
+        class Meta(bases.AbstractReceipt.Meta):
+            app_label = "tests"
+
+    with mock.patch.object(checks.apps, "get_models", return_value=[Note]):
         [found] = checks.check_relations()
     assert (found.id, found.obj) == ("prism_graph.E008", Note)
 
