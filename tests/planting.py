@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models.query import QuerySet
 
 from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.bases import BASES
 from prism_graph.bases.citing import Citing
 from prism_graph.models import MODELS
 from prism_graph.scope import COLUMNS
@@ -88,7 +89,8 @@ def empty_everything() -> None:
 def plain_field(model: type[models.Model]) -> str:
     """Return the name of a column that update() may set."""
     fixed = {*COLUMNS, *model.written_once, model._meta.pk.name}  # type: ignore[attr-defined]
-    names = (field.name for field in model._meta.concrete_fields if field.name not in fixed)
+    declared = BASES[model.__name__]._meta.concrete_fields  # an owner's columns change nothing
+    names = (field.name for field in declared if field.name not in fixed)
     # A table that is written once has none: this one is refused as well.
     return next(names, FIXED)
 

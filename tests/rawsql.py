@@ -36,7 +36,7 @@ def sql(statement: str, *parameters: Any, using: str = "default") -> list[tuple[
 def stored(using: str = "default", tables: Sequence[str] = TABLES) -> dict[str, list[Any]]:
     """Return every row of the package's tables, as the database holds them."""
     return {
-        table: sorted(map(repr, sql(f"SELECT * FROM {table}", using=using))) for table in tables
+        table: sorted(map(repr, sql(f'SELECT * FROM "{table}"', using=using))) for table in tables
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q, UniqueConstraint
 
@@ -37,21 +36,22 @@ def quoted(*names: str) -> str:
 def rows_of(model: Any, scope: Scope = MINE) -> list[dict[str, Any]]:
     names = [field.column for field in model._meta.concrete_fields]
     where = " AND ".join(f"{name} = %s" for name in COLUMNS)
-    statement = f"SELECT {quoted(*names)} FROM {model._meta.db_table} WHERE {where}"
+    statement = f"SELECT {quoted(*names)} FROM {quoted(model._meta.db_table)} WHERE {where}"
     found = sorted(sql(statement, *scope.parts), key=repr)
     return [dict(zip(names, row, strict=True)) for row in found]
 
 
 def insert(model: Any, row: dict[str, Any]) -> None:
     marks = ", ".join(["%s"] * len(row))
-    sql(f"INSERT INTO {model._meta.db_table} ({quoted(*row)}) VALUES ({marks})", *row.values())
+    table = quoted(model._meta.db_table)
+    sql(f"INSERT INTO {table} ({quoted(*row)}) VALUES ({marks})", *row.values())
 
 
 def update(model: Any, row: dict[str, Any], **changed: Any) -> None:
     pk = model._meta.pk.column
     sets = ", ".join(f"{quoted(name)} = %s" for name in changed)
     sql(
-        f"UPDATE {model._meta.db_table} SET {sets} WHERE {quoted(pk)} = %s",
+        f"UPDATE {quoted(model._meta.db_table)} SET {sets} WHERE {quoted(pk)} = %s",
         *changed.values(),
         row[pk],
     )
@@ -114,7 +114,7 @@ class TestForeignKeys:
         changed = dict(zip(constraint.fields[:4], aside.parts, strict=True))
         assert refused(lambda: update(model, row, **changed))
         assert refused(lambda: update(model, row, **aside.columns))
-        sql(f"DELETE FROM {model._meta.db_table} WHERE {quoted(pk)} = %s", row[pk])
+        sql(f"DELETE FROM {quoted(model._meta.db_table)} WHERE {quoted(pk)} = %s", row[pk])
         row[constraint.fields[-1]] = _number_of_mine_alone(constraint)
         assert not refused(lambda: insert(model, row))
         assert refused(lambda: insert(model, {**row, **changed}))
@@ -199,7 +199,7 @@ def _number_of_mine_alone(constraint: CompositeForeignKey) -> int:
 
 
 def _model(name: str) -> Any:
-    return apps.get_model("prism_graph", name)
+    return Chunk.sibling(name)
 
 
 @pytest.mark.django_db
@@ -297,7 +297,7 @@ def foreign_keys(table: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...],
         "unnest(confkey) WITH ORDINALITY AS key(number, place) JOIN pg_attribute ON "
         "attrelid = confrelid AND attnum = number), confdeltype::text, condeferrable "
         "FROM pg_constraint WHERE conrelid = to_regclass(%s) AND contype = 'f'",
-        table,
+        quoted(table),
     )
     for columns, targets, on_delete, deferrable in listed:
         yield tuple(columns), tuple(targets), {"c": "CASCADE"}.get(on_delete, on_delete), deferrable

@@ -27,7 +27,7 @@ def rows_of(scope: Scope) -> dict[str, list[str]]:
     where = " AND ".join(f"{name} = %s" for name in scope.columns)
     return {
         table: sorted(
-            map(repr, sql(f"SELECT * FROM {table} WHERE {where}", *map(str, scope.parts)))
+            map(repr, sql(f'SELECT * FROM "{table}" WHERE {where}', *map(str, scope.parts)))
         )
         for table in TABLES
     }

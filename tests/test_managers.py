@@ -633,7 +633,7 @@ def assert_scoped(ran: list[dict[str, str]], model: Any) -> None:
 def _rows_at(scope: Scope) -> dict[str, list[Any]]:
     where = " AND ".join(f"{name} = %s" for name in COLUMNS)
     return {
-        table: sorted(map(repr, run_sql(f"SELECT * FROM {table} WHERE {where}", *scope.parts)))
+        table: sorted(map(repr, run_sql(f'SELECT * FROM "{table}" WHERE {where}', *scope.parts)))
         for table in TABLES
     }
 

@@ -3,19 +3,22 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core.management import call_command
 from django.db import connection
+from django.db.migrations import AlterModelTable
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 
-from prism_graph import Memory, migrations
+from prism_graph import Memory, migrations, repair
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.fulltext import engine
-from prism_graph.operations import InstallFullText
-from tests.planting import DOCUMENT, MINE, MODELS, plant
+from prism_graph.operations import AdoptMemory, InstallFullText, InstallMemory, RemoveFullText
+from prism_graph.tables import Tables
+from tests.planting import DOCUMENT, MINE, MODELS, SECRET, plant
 from tests.rawsql import INDEX, TABLES, sql
 
 APP = "prism_graph"
@@ -92,6 +95,65 @@ class TestFullTextOperation:
             for constraint in model._meta.constraints:
                 if isinstance(constraint, CompositeForeignKey):
                     assert f'CONSTRAINT "{constraint.name}" FOREIGN KEY' in shown
+
+
+@pytest.mark.django_db(transaction=True)
+class TestOperationsOfAnOwner:
+    def test_install_memory_does_what_the_migrations_of_this_package_do(self):
+        operation, state = InstallMemory(), ProjectState.from_apps(apps)
+        with connection.schema_editor(collect_sql=True) as editor:
+            operation.database_backwards(APP, editor, state, state)
+        assert [line for line in editor.collected_sql if INDEX in line]
+        with connection.schema_editor(collect_sql=True) as editor:
+            operation.database_forwards(APP, editor, state, state)
+        silent = [line for line in editor.collected_sql if "STATISTICS 0" in line]
+        assert bool(silent) == (connection.vendor == "postgresql")
+        assert {
+            table: columns for table, columns in named_in_0002().items() if table in str(silent)
+        } == (named_in_0002() if silent else {})
+
+    def test_a_table_of_texts_is_renamed_with_its_index(self):
+        before = ProjectState.from_apps(apps)
+        plant(MINE)
+        operations = [
+            RemoveFullText(),
+            AlterModelTable("chunktext", "other_words"),
+            InstallMemory(),
+        ]
+        back = [RemoveFullText(), AlterModelTable("chunktext", TABLES[2]), InstallMemory()]
+        renamed = forwards(before, *operations)
+        index = engine(connection, Tables.of(renamed.apps, APP))
+        assert index.tables.index == "other_words_fulltext"
+        assert index.missing() == []
+        forwards(renamed, *back)
+        assert engine(connection).missing() == []
+        repair.repair("default")
+        assert list(repair.problems("default")) == []
+        assert Memory(MINE).search(SECRET)
+
+    @pytest.mark.parametrize("operation", [InstallMemory(), RemoveFullText(), AdoptMemory([])])
+    def test_they_say_what_they_do_and_can_be_undone(self, operation):
+        assert operation.describe()
+        assert operation.reversible
+        name, args, kwargs = operation.deconstruct()
+        assert type(operation)(*args, **kwargs).describe() == operation.describe()
+        assert name == type(operation).__name__
+
+
+def named_in_0002() -> dict[str, list[str]]:
+    loader = MigrationExecutor(connection).loader
+    *_, last = loader.get_migration(APP, "0002_facts").operations
+    return {table: list(columns) for table, columns in last.columns.items()}
+
+
+def forwards(state: ProjectState, *operations: Any) -> ProjectState:
+    for operation in operations:
+        after = state.clone()
+        operation.state_forwards(APP, after)
+        with connection.schema_editor() as editor:
+            operation.database_forwards(APP, editor, state, after)
+        state = after
+    return state
 
 
 def test_no_migration_names_a_database():

@@ -195,7 +195,8 @@ NONE = {"prism_graph": None}
 def test_models_of_its_own_that_are_not_there_are_reported() -> None:
     for label in ("no_such_app", "auth"):
         assert ids(PRISM_GRAPH={"MODELS_APP": label}, MIGRATION_MODULES=NONE) == ["E010"]
-    assert ids(PRISM_GRAPH={"MODELS_APP": "auth"}) == ["E011", "E010"]
+    wrong = {"PRISM_GRAPH": {"MODELS_APP": "auth"}, "MIGRATION_MODULES": {}}
+    assert ids(**wrong) == ["E011", "E010"]
     assert ids(PRISM_GRAPH={}) == []
     assert models_of("auth") == models_of("no_such_app") == models_of("messages") == {}
 

@@ -19,36 +19,36 @@ USER = Origin(Trust.USER)
 
 ON_SQLITE: dict[str, Callable[[], Any]] = {
     **{
-        f"a dropped trigger: {name}": lambda name=name: sql(f"DROP TRIGGER {INDEX}_{name}")
+        f"a dropped trigger: {name}": lambda name=name: sql(f"DROP TRIGGER $fulltext_{name}")
         for name in ("insert", "delete", "update", "text")
     },
     "an altered trigger": lambda: (
-        sql(f"DROP TRIGGER {INDEX}_insert"),
-        sql(f"CREATE TRIGGER {INDEX}_insert AFTER INSERT ON $chunktext BEGIN SELECT 1; END"),
+        sql("DROP TRIGGER $fulltext_insert"),
+        sql("CREATE TRIGGER $fulltext_insert AFTER INSERT ON $chunktext BEGIN SELECT 1; END"),
     ),
-    "a dropped table": lambda: sql(f"DROP TABLE {INDEX}"),
+    "a dropped table": lambda: sql("DROP TABLE $fulltext"),
     "another table of its name": lambda: (
-        sql(f"DROP TABLE {INDEX}"),
-        sql(f"CREATE VIRTUAL TABLE {INDEX} USING fts5(words)"),
+        sql("DROP TABLE $fulltext"),
+        sql("CREATE VIRTUAL TABLE $fulltext USING fts5(words)"),
     ),
-    "missing postings": lambda: sql(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')"),
-    "orphan postings": lambda: sql(f"INSERT INTO {INDEX}(rowid, words) VALUES (999999, 'orphan')"),
+    "missing postings": lambda: sql("INSERT INTO $fulltext($fulltext) VALUES ('delete-all')"),
+    "orphan postings": lambda: sql("INSERT INTO $fulltext(rowid, words) VALUES (999999, 'orphan')"),
     "postings of other words": lambda: sql(
-        f"INSERT INTO {INDEX}(rowid, words) SELECT number, 'other' FROM $chunktext"
+        "INSERT INTO $fulltext(rowid, words) SELECT number, 'other' FROM $chunktext"
     ),
 }
 ON_POSTGRESQL: dict[str, Callable[[], Any]] = {
-    "a dropped index": lambda: sql(f"DROP INDEX {INDEX}"),
+    "a dropped index": lambda: sql("DROP INDEX $fulltext"),
     "an index on another expression": lambda: (
-        sql(f"DROP INDEX {INDEX}"),
+        sql("DROP INDEX $fulltext"),
         sql(
-            f"CREATE INDEX {INDEX} ON $chunktext "
+            "CREATE INDEX $fulltext ON $chunktext "
             "USING gin (array_to_tsvector(string_to_array(terms || md5(text), ' ')))"
         ),
     ),
     "an index on another table": lambda: (
-        sql(f"DROP INDEX {INDEX}"),
-        sql(f"CREATE INDEX {INDEX} ON $chunk (number)"),
+        sql("DROP INDEX $fulltext"),
+        sql("CREATE INDEX $fulltext ON $chunk (number)"),
     ),
 }
 ON_BOTH: dict[str, Callable[[], Any]] = {
@@ -150,7 +150,7 @@ def test_text_written_while_the_triggers_were_missing_is_found_after_a_repair(
     if vendor != "sqlite":
         pytest.skip("PostgreSQL's index needs no triggers.")
     for name in ("insert", "delete", "update", "text"):
-        sql(f"DROP TRIGGER {INDEX}_{name}")
+        sql(f"DROP TRIGGER $fulltext_{name}")
     memory.ingest("new", "albatrosses soar", origin=USER)
     memory.erase("guide")
     assert found("albatrosses") == []

@@ -66,7 +66,7 @@ def rows_of(scope: Scope, *, below: bool = False) -> dict[str, list[str]]:
     parts = {name: part for name, part in scope.columns.items() if part or not below}
     where = " AND ".join(f"{name} = %s" for name in parts)
     return {
-        table: sorted(map(repr, sql(f"SELECT * FROM {table} WHERE {where}", *parts.values())))
+        table: sorted(map(repr, sql(f'SELECT * FROM "{table}" WHERE {where}', *parts.values())))
         for table in TABLES
     }
 

@@ -52,7 +52,7 @@ pytestmark = pytest.mark.django_db
 def rows_at(scope: Scope) -> dict[str, list[str]]:
     where = " AND ".join(f"{name} = %s" for name in COLUMNS)
     return {
-        table: sorted(map(repr, sql(f"SELECT * FROM {table} WHERE {where}", *scope.parts)))
+        table: sorted(map(repr, sql(f'SELECT * FROM "{table}" WHERE {where}', *scope.parts)))
         for table in TABLES
     }
 
