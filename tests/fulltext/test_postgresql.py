@@ -9,7 +9,7 @@ from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, ChunkText, Source
 from prism_graph.transactions import write_block
-from tests.rawsql import INDEX, sql
+from tests.rawsql import INDEX, TABLES, sql
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +26,9 @@ def _only_on_postgresql(vendor: str) -> None:
 def statistics() -> str:
     rows = sql(
         "SELECT tablename, attname, most_common_vals::text, histogram_bounds::text, "
-        "most_common_elems::text FROM pg_stats WHERE tablename LIKE 'prism_graph%'"
+        "most_common_elems::text FROM pg_stats WHERE tablename = ANY(%s) OR tablename = %s",
+        [*TABLES],
+        INDEX,
     )
     return repr(rows)
 
