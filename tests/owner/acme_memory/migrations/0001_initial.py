@@ -41,6 +41,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "indexes": [
@@ -159,6 +160,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "indexes": [
@@ -269,6 +271,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "acme_facts",
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "indexes": [
@@ -350,8 +353,15 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name_plural": "facts",
                 "db_table": "acme_versions",
+                "permissions": [
+                    ("accept_factversion", "Can accept and reject facts that wait"),
+                    ("retract_factversion", "Can retract facts"),
+                    ("erase_factversion", "Can erase facts"),
+                ],
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
             },
@@ -389,6 +399,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "acme_receipts",
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "indexes": [
@@ -443,6 +454,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "acme_clocks",
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "constraints": [
@@ -512,7 +524,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "db_table": "Acme_Documents",
+                "permissions": [("erase_source", "Can erase source with all that rests on it")],
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "indexes": [
@@ -616,6 +630,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "acme_passages",
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
             },
@@ -670,6 +685,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "acme_standings",
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
             },
@@ -709,6 +725,7 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "Acme_Words",
                 "abstract": False,
+                "default_permissions": ("view",),
                 "base_manager_name": "closed",
                 "default_manager_name": "objects",
                 "constraints": [
