@@ -39,11 +39,11 @@ def checks() -> list[Check]:
         ClockBehind(),
         *(UnknownTrust(Chunk, field) for field in ("trust", "origin_trust")),
         UnknownTrust(Source, "trust"),
-        UnknownStatus(),
         # First the links, so that what they lead to is judged before it goes.
         *(InvalidScope(model) for model in LEAVES),
-        TwoOpen(),
         *parentless(*LEAVES),
+        UnknownStatus(),
+        TwoOpen(),
         *(BrokenCitation(elsewhere=elsewhere) for elsewhere in (True, False)),
         *(BrokenDerivation(elsewhere=elsewhere) for elsewhere in (True, False)),
         *(

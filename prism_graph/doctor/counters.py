@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
-from django.db.models import Exists, Max, OuterRef, Subquery
+from django.db.models import Exists, Max, OuterRef
 
 from prism_graph import clock, writing
 from prism_graph.bases.rows import SCOPE_RULE
@@ -73,18 +74,22 @@ class ClockBehind(Check):
 
 def _behind(place: Place) -> Iterator[tuple[str, int]]:
     """Yield clocks with a later instant than theirs, in microseconds."""
-    clocks = place.every(ScopeClock).filter(**same())
     for model, names in RECORDED.items():
-        for name in names:
-            rows = (
-                place.rows(model)
-                .values(*COLUMNS)
-                .annotate(
-                    newest=Max(name),
-                    clock=Subquery(clocks.values("pk")[:1]),
-                    last=Subquery(clocks.values("last")[:1]),
-                )
-            )
-            for newest, key, last in rows.values_list("newest", "clock", "last").iterator():
-                if None not in (newest, last) and clock.to_microseconds(newest) > last:
-                    yield key, clock.to_microseconds(newest)
+        newest = {f"newest_{name}": Max(name) for name in names}
+        rows = place.rows(model).values_list(*COLUMNS).annotate(**newest).iterator()
+        # Clocks are looked up beside the grouping: in it, PostgreSQL would do so for every row.
+        while page := list(islice(rows, writing.BATCH)):
+            clocks = _clocks(place, [row[: len(COLUMNS)] for row in page])
+            for row in page:
+                recorded = [each for each in row[len(COLUMNS) :] if each is not None]
+                key, last = clocks.get(row[: len(COLUMNS)], ("", None))
+                if last is not None and clock.to_microseconds(max(recorded)) > last:
+                    yield key, clock.to_microseconds(max(recorded))
+
+
+def _clocks(place: Place, scopes: list[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, int]]:
+    """Return the id and last instant of these scopes' clocks, and of some others."""
+    parts = zip(COLUMNS, zip(*scopes, strict=True), strict=True)
+    among = {f"{name}__in": set(values) for name, values in parts}
+    rows = place.every(ScopeClock).filter(**among).values_list(*COLUMNS, "pk", "last")
+    return {tuple(columns): (key, last) for *columns, key, last in rows}

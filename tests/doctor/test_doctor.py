@@ -58,6 +58,7 @@ def statuses() -> dict[tuple[Any, ...], int]:
     return found
 
 
+@pytest.mark.exhaustive
 @each_fault
 def test_a_fault_is_found_told_without_content_and_put_right_without_raising_anything(name) -> None:
     fill()
@@ -303,8 +304,12 @@ class Other:
         return FactStatus.PROPOSAL
 
 
-# Planted after others, these would name rows that are there already.
-COLLIDING = ("a chunk among", "a level above", "another scope", "beside it", "an agent without")
+# Planted after others, these would name rows that are there already; and PostgreSQL looks at the foreign
+# keys of a row again when it changes in the transaction that wrote it, as it does in a test only.
+COLLIDING = (
+    *("a chunk among", "a level above", "another scope", "beside it", "an agent without"),
+    "trust that is none",
+)
 
 
 def test_many_faults_at_once_are_put_right_and_a_second_run_finds_nothing() -> None:
@@ -316,7 +321,7 @@ def test_many_faults_at_once_are_put_right_and_a_second_run_finds_nothing() -> N
             if fault.id == "index":
                 break
     done = put_right(EVERYWHERE)
-    assert len({finding.id for finding in done.found}) > 8
+    assert len({finding.id for finding in done.found}) >= 8
     assert done.left == []
     before = stored()
     assert put_right(EVERYWHERE).found == []
