@@ -14,16 +14,18 @@ from typing import Final, NamedTuple
 
 import regex
 
-from prism_graph.codepoints import CONTROL, DEFAULT_IGNORABLE, SURROGATE, character_class
+from prism_graph.codepoints import (
+    CONTROL,
+    DEFAULT_IGNORABLE,
+    SURROGATE,
+    UNSEEN,
+    character_class,
+)
 
 # More marks than any script puts on a letter.
 MAX_MARKS: Final = 8
-_LINE_SEPARATORS: Final = ((0x2028, 0x2029),)
-_ANNOTATIONS: Final = ((0xFFF9, 0xFFFC),)
 _HIDDEN: Final = (
-    r"(?!\r\n|[\n\t])["
-    + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE, _LINE_SEPARATORS, _ANNOTATIONS)
-    + "]"
+    r"(?!\r\n|[\n\t])[" + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE, UNSEEN) + "]"
 )
 _ODD = regex.compile(rf"{_HIDDEN}|(?<=\p{{M}}{{{MAX_MARKS}}})\p{{M}}+")
 _ANY_HIDDEN = re.compile(_HIDDEN)
