@@ -23,6 +23,7 @@ from prism_graph.analysis import (
     spans,
 )
 from prism_graph.analysis.pinned import UNSTABLE
+from prism_graph.analysis.sentences import sentences
 from tests.effort import growth
 
 SCOPE_PREFIX_BYTES = 13
@@ -294,6 +295,36 @@ def test_the_question_in_a_long_text_is_its_heaviest_segment() -> None:
     for text in (f"{prose}\n\nWhere is my passport?", f"Where is my passport?\n{prose}"):
         best = max(query_terms(text).segments, key=lambda segment: segment.weight)
         assert "passport" in {term.word for term in best.terms}
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("พระราชกฤษฎีกาฉบับนี้ ได้รับการประกาศเมื่อใด", 2),
+        ("这条法令 何时颁布", 2),
+        ("ປະເທດລາວ ຢູ່ໃສ", 2),
+        ("이 법령은 언제 공포되었는가", 1),
+        ("When was this decree", 1),
+        ("ปี 1915 มี", 1),
+    ],
+)
+def test_a_space_parts_clauses_where_words_are_written_without(text: str, count: int) -> None:
+    assert len(sentences(text)) == count
+
+
+def test_a_sentence_cut_off_before_its_end_weighs_less() -> None:
+    for whole in ("The pier is closed.", "The pier is “closed.”", "码头关闭。"):
+        cut = whole.rstrip(".。”") + " and"
+        assert sentences(cut)[0].weight < sentences(whole)[0].weight
+
+
+def test_a_question_asked_twice_around_prose_shares_no_words_with_itself() -> None:
+    prose = " ".join(
+        f"The committee of room {n} discussed the budgets at length." for n in range(60)
+    )
+    once = query_terms(f"{prose}\nWhere is my passport?").segments[-1]
+    twice = query_terms(f"Where is my passport?\n{prose}\nWhere is my passport?").segments[-1]
+    assert once == twice
 
 
 def test_a_question_survives_the_cut_to_the_limit() -> None:

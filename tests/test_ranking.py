@@ -216,6 +216,52 @@ def test_a_pasted_question_ranks_what_it_ranks_alone() -> None:
         assert int(np.argmax(rank(directory, query_terms(pasted), rows).scores)) == 0
 
 
+HARBOUR = (
+    "The harbour master keeps the tide tables in the old customs house near the quay. "
+    "Fishing boats unload mackerel and crab at the northern pier before dawn each day. "
+    "A crane lifts timber from coastal freighters onto wagons bound for the sawmill. "
+    "Storms close the outer basin for weeks, and pilots then wait beyond the lighthouse. "
+    "Visitors climb the lighthouse stairs to watch cormorants dive along the breakwater."
+)
+
+
+@pytest.mark.parametrize("place", ["before", "between", "after"])
+def test_a_claim_among_sentences_copied_from_one_passage_ranks_what_it_ranks_alone(
+    place: str,
+) -> None:
+    claim = "Zinc supplements shorten colds in children."
+    texts = [
+        HARBOUR,
+        "Zinc shortens colds. In trials zinc lozenges cut the length of colds, most in children.",
+        "Iron supplements are given to children with anaemia.",
+    ]
+    first, second = HARBOUR[:250].rpartition(" ")[0], HARBOUR[250:]
+    pasted = {
+        "before": f"{claim} {HARBOUR}",
+        "between": f"{first}. {claim} {second}",
+        "after": f"{HARBOUR} {claim}",
+    }[place]
+    directory, rows = seen(texts)
+    assert int(np.argmax(rank(directory, query_terms(claim), rows).scores)) == 1
+    assert int(np.argmax(rank(directory, query_terms(pasted), rows).scores)) == 1
+
+
+def test_sentences_answered_by_one_chunk_weigh_less_than_one_answered_elsewhere() -> None:
+    directory, rows = seen(["red boat", "green hill", "blue sky"])
+    red, boat, green = (Segment((Term(word, 1.0),)) for word in ("red", "boat", "green"))
+    scales = rank(directory, Query((red, boat, green)), rows).scales
+    assert scales[0] == scales[1] < scales[2] == 1.0
+
+
+def test_a_sentence_that_a_chunk_holds_whole_weighs_less_than_one_it_is_about() -> None:
+    directory, rows = seen(["red boat lake tree", "hill hill hill road road road", "blue", "grey"])
+    copied = Segment(tuple(Term(word, 1.0) for word in ("red", "boat", "lake", "tree")))
+    asked = Segment(tuple(Term(word, 1.0) for word in ("hill", "road", "moss")))
+    scales = rank(directory, Query((copied, asked)), rows).scales
+    assert scales[1] == 1.0
+    assert scales[0] < 1.0
+
+
 def test_reciprocal_ranks_are_added_with_weights() -> None:
     fused = fuse_ranks([["a", "b"], ["b", "c"]], weights=[1.0, 2.0], k=60)
     assert fused == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 2 / 61, "c": 2 / 62})

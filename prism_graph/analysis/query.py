@@ -20,7 +20,7 @@ PREFIX_WEIGHT: Final = 0.3
 # English has its stemmer; the words of any other language are also met by longer beginnings.
 PREFIX_LETTERS: Final = (4,)
 PREFIX_LETTERS_ELSEWHERE: Final = (4, 5, 7)
-SHARED_WORDS: Final = -3.5
+SHARED_WORDS: Final = -4.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _segments(text: str) -> list[Segment]:
         tuple(_terms(each, _prefix_letters(whole)))
         for (_, each), (_, whole) in zip(content, found, strict=True)
     ]
-    uses = Counter(word for each in terms for word in _exact(each))
+    uses = Counter(word for each in set(terms) for word in _exact(each))
     return [
         Segment(each, sentence.weight + SHARED_WORDS * _shared(each, uses))
         for (sentence, _), each in zip(content, terms, strict=True)

@@ -1,7 +1,8 @@
 """Sentences of a long query, and how much each looks like what is asked.
 
 A question with other prose pasted around it is told by its form: it ends in a question mark, opens
-with a question word, stands on a line of its own, is the first or last of the text.
+with a question word, stands on a line of its own, is the first or last of the text, and is not cut
+off before its end.
 """
 
 from __future__ import annotations
@@ -12,20 +13,25 @@ from typing import Final
 
 import regex
 
-from prism_graph.analysis.tokens import UNSPACED
+from prism_graph.analysis.tokens import PAIRS, TRIPLES, UNSPACED
 
 MAX_SENTENCE: Final = 400
-QUESTION_MARK: Final = 4.0
-QUESTION_WORD: Final = 2.0
-OWN_LINE: Final = 3.0
-EDGE: Final = 2.0
+QUESTION_MARK: Final = 3.5
+QUESTION_WORD: Final = 1.85
+OWN_LINE: Final = 1.95
+EDGE: Final = 1.65
+ENDED: Final = 1.5
 
+# Written without spaces between words, so that a space parts clauses (Hangul has them).
+_UNSPACED = rf"[[{PAIRS}{TRIPLES}]--\p{{Hangul}}]"
 _LINE = regex.compile(r"[\r\n\v\f\x85\u2028\u2029]+")
 _END = regex.compile(
-    r"(?<=[.!?…:;](?:['\"”’»)\]]|))\s+|(?<=[。！？।॥؟۔።፧။៕])\s*|\s{2,}"
+    r"(?V1)(?<=[.!?…:;](?:['\"”’»)\]]|))\s+|(?<=[。！？।॥؟۔።፧။៕])\s*|\s{2,}"
+    rf"|(?<={_UNSPACED})\s(?={_UNSPACED})"
     r"|\s(?=(?:What|When|Where|Which|Who|Whom|Whose|Why|How)\b)"
 )
 _ASKS = regex.compile(r"[?？؟;՞፧]['\"”’»)\]]*$")
+_ENDED = regex.compile(r"[.!?…。！？।॥؟۔።፧។៕]['\"”’»)\]]*$")
 _ASKING: Final = frozenset(
     """what when where which who whom whose why how is are was were do does did can could will would
     should has have""".split()
@@ -59,7 +65,11 @@ def sentences(text: str) -> list[Sentence]:
 def _form(sentence: str) -> float:
     opening = _OPENING.search(sentence)
     asking = opening is not None and opening[0].lower() in _ASKING
-    return QUESTION_MARK * bool(_ASKS.search(sentence)) + QUESTION_WORD * asking
+    return (
+        QUESTION_MARK * bool(_ASKS.search(sentence))
+        + QUESTION_WORD * asking
+        + ENDED * bool(_ENDED.search(sentence))
+    )
 
 
 def _cut(sentence: str) -> Iterator[str]:

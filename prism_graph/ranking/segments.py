@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,9 +16,12 @@ from prism_graph.ranking.matches import TermMatch
 # Per word a chunk takes the best of its own and what is lent; this part is the sum instead.
 SUMMED: Final = 0.15
 # Log weights of a long query's sentences, beside those of their form (analysis.sentences).
-QUOTED: Final = -2.0
-BRIEF: Final = -1.5
-ENOUGH: Final = 3.0
+COVERED: Final = 4.2
+HELD: Final = -6.0
+BRIEF: Final = -1.7
+ENOUGH: Final = 4.0
+SAME_CHUNK: Final = -2.1
+WELL: Final = 0.65
 SHARPNESS: Final = 0.4
 
 
@@ -53,13 +57,28 @@ def _spread(directory: Directory, found: TermMatch) -> Floats:
 def segment_scales(
     segments: Sequence[Segment], parts: Sequence[Floats], matches: Mapping[str, TermMatch]
 ) -> tuple[float, ...]:
-    """Return the factor of each segment's scores: 1 for the most likely one."""
+    """Return the factor of each segment's scores: 1 for the most likely one.
+
+    Sentences that one and the same chunk answers well are prose about it, or out of it.
+    """
+    if len(segments) < 2:
+        return (1.0,) * len(segments)
     tops = [float(part.max(initial=0.0)) for part in parts]
+    answers = [int(part.argmax()) if top > 0 else -1 for part, top in zip(parts, tops, strict=True)]
+    well = {
+        (segment.terms, at)
+        for segment, top, at in zip(segments, tops, answers, strict=True)
+        if top >= WELL * _ideal(segment, matches)
+    }
+    uses = Counter(at for _, at in well)
     logs = [
-        _likelihood(segment, top, matches) if top > 0 else -math.inf
-        for segment, top in zip(segments, tops, strict=True)
+        _likelihood(segment, top, at, matches)
+        + SAME_CHUNK * ((segment.terms, at) in well and uses[at] > 1)
+        if top > 0
+        else -math.inf
+        for segment, top, at in zip(segments, tops, answers, strict=True)
     ]
-    most = max(logs, default=-math.inf)
+    most = max(logs)
     if most == -math.inf:
         return (1.0,) * len(logs)
     best = tops[logs.index(most)]
@@ -69,16 +88,27 @@ def segment_scales(
     )
 
 
-def _likelihood(segment: Segment, top: float, matches: Mapping[str, TermMatch]) -> float:
-    """Return the log weight of a segment: its form, and how much of it one chunk can answer.
+def _likelihood(
+    segment: Segment, top: float, answer: int, matches: Mapping[str, TermMatch]
+) -> float:
+    """Return the log weight of a segment: its form, and how its best chunk answers it.
 
-    A chunk that holds all of a sentence, and more than once, is where it was copied from.
+    A chunk about what is asked holds some of its words, often. One that holds all of them is where
+    the sentence was copied from; one that holds a few of many, once, is chance.
     """
-    ideal = sum(term.weight * matches[term.word].idf for term in segment.terms)
-    coverage = top / ideal
+    ideal = _ideal(segment, matches)
+    held = sum(
+        term.weight * matches[term.word].idf
+        for term in segment.terms
+        if bool((matches[term.word].positions == answer).any())
+    )
     return (
         segment.weight
-        + math.log(min(coverage, 1.0) + 0.05)
-        + QUOTED * max(coverage - 1.0, 0.0)
+        + COVERED * math.log(min(top / ideal, 1.0) + 0.05)
+        + HELD * held / ideal
         + BRIEF * (ENOUGH - min(math.log(ideal), ENOUGH))
     )
+
+
+def _ideal(segment: Segment, matches: Mapping[str, TermMatch]) -> float:
+    return sum(term.weight * matches[term.word].idf for term in segment.terms)
