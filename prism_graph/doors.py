@@ -71,6 +71,9 @@ class At:
 
 
 _ISSUED: Final = object()
+SETTING: Final = "PRISM_GRAPH['REVIEW_SCOPES']"
+# SQLite parses no condition of more than a thousand.
+MAX_ALTERNATIVES: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +95,11 @@ class ReviewGrant:
     def for_user(cls, user: Any) -> ReviewGrant:
         """Return what the project grants this user: nothing unless REVIEW_SCOPES says so.
 
-        Raises InvalidScope when REVIEW_SCOPES returns anything but scopes.
+        Raises InvalidScope when REVIEW_SCOPES raises, or returns anything but scopes.
         """
         granted: Sequence[Any] = ()
         if (ask := config().REVIEW_SCOPES) is not None:
-            granted = list(resolve(ask)(user))
-        if not all(isinstance(scope, Scope) for scope in granted):
-            raise InvalidScope("PRISM_GRAPH['REVIEW_SCOPES'] must return a list of Scope.")
+            granted = _scopes(resolve(ask), user)
         return cls(tuple(dict.fromkeys(granted)), _ISSUED)
 
     def covers(self, scope: Scope) -> bool:
@@ -114,10 +115,13 @@ class ForReview:
     writes: bool = field(default=False, init=False)
 
     def predicate(self) -> Q:
-        """Return one alternative for each granted scope; no row at all for an empty grant."""
+        """Return one alternative for each tenant and each parent; no row at all for an empty grant."""
         covered = Q(pk__in=[])
-        for scope in self.grant.scopes:
-            covered |= Q(**{name: part for name, part in scope.columns.items() if part})
+        for above, parts in _alternatives(self.grant.scopes).items():
+            one = Q(**dict(zip(COLUMNS, above, strict=False)))
+            if parts:
+                one &= Q(**{f"{COLUMNS[len(above)]}__in": parts})
+            covered |= one
         return covered
 
     def stamp(self) -> Scope | None:
@@ -143,6 +147,36 @@ class System:
     def stamp(self) -> Scope | None:
         """Return None: each row names its own scope."""
         return None
+
+
+def _alternatives(scopes: Sequence[Scope]) -> dict[tuple[str, ...], list[str]]:
+    """Return scopes by the parts above the last one, with all last parts there; a tenant by itself.
+
+    What lies below another of these is left out.
+    """
+    found: dict[tuple[str, ...], list[str]] = {}
+    widest = set(scopes)
+    for scope in scopes:
+        if not widest.isdisjoint(scope.chain[1:]):
+            continue
+        parts = tuple(part for part in scope.parts if part)
+        above = parts[:-1] or parts
+        found.setdefault(above, []).extend(parts[len(above) :])
+    return found
+
+
+def _scopes(ask: Any, user: Any) -> list[Scope]:
+    try:
+        granted = list(ask(user))
+    except Exception as error:  # the project's code
+        raise InvalidScope(f"{SETTING} failed or returned no list of Scope.") from error
+    if not all(isinstance(scope, Scope) for scope in granted):
+        raise InvalidScope(f"{SETTING} must return a list of Scope.")
+    if len(_alternatives(granted)) > MAX_ALTERNATIVES:
+        raise InvalidScope(
+            f"{SETTING} may name {MAX_ALTERNATIVES} tenants and parents of scopes at most."
+        )
+    return granted
 
 
 def scope_of(row: Any) -> Scope:

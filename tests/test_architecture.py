@@ -94,7 +94,7 @@ RESERVED: Final = {
     "through": ("managers", "bases.rows"),
     "system": (
         *("managers", "bases.citing", "lost_evidence", "erase", "erase_scope", "repair"),
-        *("doctor.place", "stats", "review.cases"),
+        *("doctor.place", "stats", "review.cases", "review.decisions"),
     ),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),

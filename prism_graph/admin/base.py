@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import PermissionDenied
 from django.db import router
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 
+from prism_graph import visible
+from prism_graph.bases.rows import ID_LENGTH
 from prism_graph.doors import ReviewGrant, scope_of
+from prism_graph.limits import MAX_KEY
 from prism_graph.models import Chunk
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ else:
     AnyModelAdmin = admin.ModelAdmin
 
 _GRANT: Final = "_prism_graph_grant"
+# What Django's own filters ask a field.
+_LOOKUPS: Final = frozenset({"", "exact", "in", "isnull", "isempty", "gte", "lt"})
 
 
 def grant_of(request: HttpRequest) -> ReviewGrant:
@@ -96,6 +101,31 @@ class ReviewAdmin(AnyModelAdmin):
         """Return the list that calls `attach`."""
         return PageOfRows
 
+    def lookup_allowed(self, lookup: str, value: str, request: Any = None) -> bool:
+        """Say whether an address may filter by a lookup: only as one of the list's filters does.
+
+        Django lets it ask every column of the row, and some count what others have written.
+        """
+        if "\0" in str(value):
+            return False
+        for each in self.get_list_filter(request):
+            if isinstance(each, type) and issubclass(each, admin.SimpleListFilter):
+                if lookup == each.parameter_name:
+                    return True
+                continue
+            name = str(each[0] if isinstance(each, (tuple, list)) else each)
+            if lookup == name or lookup.removeprefix(f"{name}__") in _LOOKUPS:
+                return True
+        return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[Any, bool]:
+        """Search; for what no row can hold, and for more words than one search has, find nothing."""
+        if "\0" in search_term or len(search_term) > MAX_KEY:
+            return queryset.none(), False
+        return super().get_search_results(request, queryset, search_term)
+
     def attach(self, request: HttpRequest, rows: list[Any]) -> None:
         """Read what the columns say beside the rows of a page, in a fixed number of statements."""
 
@@ -124,6 +154,14 @@ class ReviewAdmin(AnyModelAdmin):
             f"{self.admin_site.name}:{opts.app_label}_{opts.model_name}_{name}", args=args
         )
 
+    def address_of(self, model: Any, name: str, *args: Any) -> str:
+        """Return the path of a page of another model, `""` where this site does not have it."""
+        page = f"{self.admin_site.name}:{model._meta.app_label}_{model._meta.model_name}_{name}"
+        try:
+            return reverse(page, args=args)
+        except NoReverseMatch:
+            return ""
+
     def row(self, request: HttpRequest, object_id: str) -> Any:
         """Return a row for a page about it, None where there is none. Raises PermissionDenied."""
         if not self.has_view_permission(request):
@@ -131,10 +169,22 @@ class ReviewAdmin(AnyModelAdmin):
         return self.get_object(request, unquote(object_id))
 
     def missing(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Answer as for any row that does not exist."""
+        """Answer as for any row that does not exist, with no more of what was asked than an id has."""
+        named = quote(visible.plain(unquote(object_id)[:ID_LENGTH]))
         return self._get_obj_does_not_exist_redirect(  # type: ignore[attr-defined,no-any-return]
-            request, self.opts, object_id
+            request, self.opts, named
         )
+
+    def history_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        extra_context: Mapping[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show what reviewers decided on a row."""
+        if self.row(request, object_id) is None:
+            return self.missing(request, object_id)
+        return super().history_view(request, object_id, dict(extra_context or {}))
 
     def change_view(
         self,

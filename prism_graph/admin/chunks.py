@@ -64,7 +64,8 @@ class ChunkAdmin(ReviewAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the passages that the user's grant covers, with their sources."""
-        return super().get_queryset(request).select_related("source")
+        # Always true, and the condition of the index that a whole scope is read by.
+        return super().get_queryset(request).filter(ordinal__gte=0).select_related("source")
 
     def attach(self, request: HttpRequest, rows: list[Any]) -> None:
         """Read the texts of a page."""
@@ -131,6 +132,5 @@ class ChunkAdmin(ReviewAdmin):
                     **scope_of(link).columns, fact_number=link.fact_number, number=link.version
                 )
             ],
-            "source_url": self.address("change", row.pk).rsplit("/chunk/", 1)[0]
-            + f"/source/{row.source.pk}/change/",
+            "source_url": self.address_of(Source, "change", row.source.pk),
         }

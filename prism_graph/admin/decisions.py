@@ -12,12 +12,15 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotAllowed
 from django.urls import path
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters
 
 from prism_graph import review
 from prism_graph.admin import display
 from prism_graph.admin.base import ReviewAdmin, database
 from prism_graph.errors import PrismGraphError, StaleReview
 from prism_graph.limits import MAX_VALUE
+from prism_graph.models import Receipt
 from prism_graph.records import ErasureReport
 from prism_graph.review import Decision, Outcome, Target, Verb
 
@@ -133,6 +136,7 @@ class DecidingAdmin(ReviewAdmin):
             return None
         return self._ask(request, verb, chosen, {})
 
+    @method_decorator(sensitive_post_parameters("reason"))
     def decide_view(self, request: HttpRequest) -> HttpResponse:
         """Show the page to confirm, or carry out what was confirmed."""
         if request.method != "POST":
@@ -181,9 +185,10 @@ class DecidingAdmin(ReviewAdmin):
     def _announce(self, request: HttpRequest, verb: Verb, row: Any, seen: str | None) -> Announced:
         target, decision = self.target(row), Decision(verb, _actor(request))
         try:
+            outcome = review.rehearse(target, decision)
+            # Afterwards: what changed before the rehearsal shows, and nothing that changed comes back.
             if seen is not None and review.seen(target) != seen:
                 raise StaleReview
-            outcome = review.rehearse(target, decision)
         except PrismGraphError as refusal:
             return Announced(row, self.claim(row), Outcome("", refusal=str(refusal)))
         announced = Announced(row, self.claim(row), outcome, _effects(outcome))
@@ -205,7 +210,7 @@ class DecidingAdmin(ReviewAdmin):
         ]
         context = {
             "results": results,
-            "receipts_url": self._receipts_url(),
+            "receipts_url": self.address_of(Receipt, "changelist"),
             "done": sum(not result.refusal for result in results),
             "refused": sum(bool(result.refusal) for result in results),
         }
@@ -218,7 +223,7 @@ class DecidingAdmin(ReviewAdmin):
             verb,
             actor=_actor(request),
             reason=request.POST.get("reason", "").strip(),
-            over=int(over) if over.isascii() and over.isdecimal() else None,
+            over=int(over) if over.isascii() and over.isdecimal() and len(over) < 10 else None,
         )
         target = self.target(row)
         try:
@@ -229,10 +234,6 @@ class DecidingAdmin(ReviewAdmin):
         except PrismGraphError as refusal:
             return Result(row.pk, refusal=str(refusal))
         return Result(row.pk, done=WORDINGS[verb].done, receipt=outcome.receipt)
-
-    def _receipts_url(self) -> str:
-        opts = self.opts
-        return self.address("changelist").replace(f"/{opts.model_name}/", "/receipt/")
 
 
 def _actor(request: HttpRequest) -> str:

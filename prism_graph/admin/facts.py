@@ -162,6 +162,8 @@ class FactVersionAdmin(DecidingAdmin):
     def details(self, request: HttpRequest, row: FactVersion) -> dict[str, Any]:
         """Return the case: claim, passages, what it contests, why it was judged so."""
         target, grant = self.target(row), grant_of(request)
+        # Before the rest is read: a change while the page is drawn is one since it was drawn.
+        seen = review.seen(target)
         case = review.case_of(target)
         standings = Standing.objects.db_manager(database()).for_review(grant)
         history = standings.filter(
@@ -185,7 +187,7 @@ class FactVersionAdmin(DecidingAdmin):
             ],
             "decide_url": self.address("decide"),
             "timeline_url": self.address("timeline", row.pk),
-            "seen": review.seen(target),
+            "seen": seen,
         }
 
 

@@ -80,6 +80,9 @@ class SourceAdmin(DecidingAdmin):
 
     def details(self, request: HttpRequest, row: Source) -> dict[str, Any]:
         """Return its data, how many passages it has, and the decision that may be made."""
+        drawn = seen(
+            self.target(row)
+        )  # first, so that a change while the rest is read is one since
         chunks = Chunk.objects.db_manager(database()).for_review(grant_of(request))
         own = chunks.filter(**scope_of(row).columns, source_number=row.number)
         return {
@@ -88,5 +91,5 @@ class SourceAdmin(DecidingAdmin):
             "passages_retired": own.exclude(retired_at=None).count(),
             "verbs": self.granted_verbs(request),
             "decide_url": self.address("decide"),
-            "seen": seen(self.target(row)),
+            "seen": drawn,
         }

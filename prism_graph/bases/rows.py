@@ -72,6 +72,10 @@ class TrustField(AnySmallIntegerField):
 class IdField(AnyCharField):
     """A random id. Nobody searches in it, so PostgreSQL need not keep its index for LIKE."""
 
+    def get_prep_value(self, value: Any) -> Any:
+        """Return what is asked for; of a text that PostgreSQL cannot hold, one that names no row."""
+        return "" if isinstance(value, str) and "\0" in value else super().get_prep_value(value)
+
     def db_type(self, connection: Any) -> str | None:
         """Spell PostgreSQL's varchar in full: Django adds that index to the short name only."""
         if connection.vendor == "postgresql":

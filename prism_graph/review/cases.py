@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -76,14 +77,14 @@ def _why(claim: FactView) -> str:
         return "It lost some of its evidence and was judged again on what remained."
     if not claim.policy:
         return "The project decided."
-    policy = conf.acceptance_policy()
-    told = getattr(policy, "why", None)
-    if name_of(policy) == claim.policy and callable(told):
-        try:
-            return str(told(tuple(cited.trust for cited in claim.evidence)))
-        except Exception:  # the project's code; the page goes on without its sentence
-            return f"The policy {claim.policy} judged it."
-    return f"The policy {claim.policy} judged it."
+    policy, told = conf.acceptance_policy(), None
+    if name_of(policy) == claim.policy:
+        # The project's code, and it may do without; the page goes on without its sentence.
+        with suppress(Exception):
+            told = policy.why(tuple(cited.trust for cited in claim.evidence))
+    if not isinstance(told, str):
+        return f"The policy {claim.policy} judged it."
+    return str.__str__(told)  # its characters, whether or not it calls itself safe
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from dataclasses import astuple, dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Protocol
 
+from django.db import connections
 from django.db.models import Count, Max
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from prism_graph import clock, erase, factrows, facts
+from prism_graph.bases.citing import cited_at
 from prism_graph.doors import scope_of
 from prism_graph.errors import (
     FactConflict,
@@ -22,8 +24,9 @@ from prism_graph.errors import (
     SourceNotFound,
     StaleReview,
 )
+from prism_graph.fulltext import engine
 from prism_graph.intervals import Held, contested
-from prism_graph.models import Chunk, FactVersion, Receipt, Source
+from prism_graph.models import Chunk, Citation, Derivation, FactVersion, Receipt, Source
 from prism_graph.policy import FactStatus
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport, FactView
@@ -31,6 +34,7 @@ from prism_graph.scope import Scope
 from prism_graph.transactions import rehearsal, stamp, write_block
 
 SALT: Final = "prism_graph.review"
+WHY: Final = "what an erasure would take along, in the scopes below"
 
 
 class Verb(Enum):
@@ -173,17 +177,27 @@ class SourceTarget:
         return cls(scope_of(row), using, row.key, row.id)
 
     def state(self) -> tuple[Any, ...]:
-        """Return its row and how far its passages have come. Raises SourceNotFound."""
+        """Return its row, how far its passages have come, and the links to them. Raises SourceNotFound."""
         sources = Source.objects.db_manager(self.using).at(self.scope)
         row = sources.filter(pk=self.id).values_list("number", "title", "uri", "retired_at").first()
         if row is None:
             raise SourceNotFound
         chunks = Chunk.objects.db_manager(self.using).at(self.scope).filter(source_number=row[0])
-        # Numbers only grow, so adding, retiring and erasing each change one of these.
-        counted = chunks.aggregate(
-            Count("number"), Max("number"), Count("retired_at"), Max("retired_at")
+        # Recorded instants only grow, so adding, retiring and erasing each change one of these. Numbers of
+        # rows would do, but count what everybody wrote.
+        passages = chunks.aggregate(
+            Count("recorded_at"), Max("recorded_at"), Count("retired_at"), Max("retired_at")
         )
-        return (*row, *counted.values())
+        numbers = list(chunks.values_list("number", flat=True))
+        return (*row, *passages.values(), *self._resting(numbers))
+
+    def _resting(self, numbers: Sequence[int]) -> Iterator[str]:
+        """Yield the ids of the links by which anything rests on these passages, here and below."""
+        among = engine(connections[self.using]).among
+        for model in (Citation, Derivation):
+            links = model.objects.db_manager(self.using).system(WHY)
+            resting = links.filter(among("cited_number", numbers), **cited_at(self.scope))
+            yield from resting.order_by("pk").values_list("pk", flat=True).iterator()
 
     def versions(self) -> tuple[FactView, ...]:
         """Return none."""
@@ -222,6 +236,8 @@ def decide(target: Target, decision: Decision, token: str) -> Outcome:
     Raises StaleReview when it would rest on anything else or do anything else by now, and PrismGraphError
     with memory's own words when it was refused in rehearsal too.
     """
+    # First: a reason that memory cannot keep is no change of what the decision rests on.
+    Order.by(decision.actor, decision.reason)
     with write_block(target.using):
         outcome = _outcome(target, decision)
         if not constant_time_compare(outcome.token, token):
