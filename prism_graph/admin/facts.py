@@ -97,7 +97,10 @@ class FactVersionAdmin(DecidingAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Return the versions that the user's grant covers, with their facts."""
-        return super().get_queryset(request).select_related("fact")
+        # Always true: facts have an index by scope, which their versions are then reached through.
+        return (
+            super().get_queryset(request).filter(fact__last_version__gte=0).select_related("fact")
+        )
 
     def attach(self, request: HttpRequest, rows: list[Any]) -> None:
         """Read standings and evidence of a page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any, Final
 
 import pytest
@@ -36,6 +37,7 @@ from tests.admin.reviewing import (
     claims,
     reviewer,
 )
+from tests.statement_guard import unguarded
 
 pytestmark = pytest.mark.django_db
 
@@ -354,6 +356,30 @@ class TestCosts:
                 counts.append((model, len(ran)))
         assert counts[:4] == counts[4:]
         assert max(count for _, count in counts) <= 25
+
+    @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by statistics.")
+    @pytest.mark.parametrize("who", ["owen", "carol", "both"])
+    def test_no_list_walks_through_a_table(self, who: str) -> None:
+        for scope in (ANA, ACME, GLOBEX):
+            claims(scope)
+        client = reviewer(who)
+        questions = ("", "?q=Madrid", "?standing=any&o=6", "?granted=0")
+        with CaptureQueriesContext(connection) as ran:
+            for model, question in product(
+                ("source", "chunk", "factversion", "receipt"), questions
+            ):
+                client.get(address(model) + question)
+        found = []
+        with (
+            unguarded("the plans of statements that were looked at"),
+            connection.cursor() as cursor,
+        ):
+            for query in {each["sql"] for each in ran.captured_queries}:
+                if query.startswith("SELECT") and "prism_graph_" in query:
+                    cursor.execute(f"EXPLAIN QUERY PLAN {query}".replace("%", "%%"), [])
+                    plan = [row[3] for row in cursor.fetchall()]
+                    found += [(each, query) for each in plan if each.startswith("SCAN prism_graph")]
+        assert found == []
 
     def test_confirming_costs_the_same_for_each_row(self) -> None:
         client = reviewer("owen")
