@@ -217,6 +217,7 @@ def rows(*scopes: Scope) -> list[Any]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", VIEWS)
 def test_what_lies_outside_a_grant_changes_no_byte_of_any_page(world: World, name: str) -> None:
     own, beside = VIEWS[name]
