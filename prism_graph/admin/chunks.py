@@ -6,13 +6,14 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.db import connections
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from prism_graph.admin import display, explorer
 from prism_graph.admin.base import ReviewAdmin, ScopeFilter, database, grant_of
 from prism_graph.bases.citing import cited_at
-from prism_graph.doors import scope_of
+from prism_graph.doors import ReviewGrant, scope_of
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, ChunkText, Citation, FactVersion, Source
 
@@ -118,19 +119,23 @@ class ChunkAdmin(ReviewAdmin):
 
     def details(self, request: HttpRequest, row: Chunk) -> dict[str, Any]:
         """Return its text and the facts that rest on it."""
-        using, grant, scope = database(), grant_of(request), scope_of(row)
-        texts = ChunkText.objects.db_manager(using).for_review(grant)
-        links = Citation.objects.db_manager(using).for_review(grant)
-        citing = links.filter(**cited_at(scope), cited_number=row.number)[:MAX_FACTS]
-        versions = FactVersion.objects.db_manager(using).for_review(grant)
+        texts = ChunkText.objects.db_manager(database()).for_review(grant_of(request))
         return {
             "text": texts.filter(number=row.number).first(),
-            "facts": [
-                version
-                for link in citing
-                for version in versions.filter(
-                    **scope_of(link).columns, fact_number=link.fact_number, number=link.version
-                )
-            ],
+            "facts": _resting_on(row, grant_of(request)),
             "source_url": self.address_of(Source, "change", row.source.pk),
         }
+
+
+def _resting_on(row: Chunk, grant: ReviewGrant) -> list[FactVersion]:
+    """Return the granted versions that cite a passage, at most 50, in two statements."""
+    links = Citation.objects.db_manager(database()).for_review(grant)
+    citing = links.filter(**cited_at(scope_of(row)), cited_number=row.number)[:MAX_FACTS]
+    named = [
+        Q(**scope_of(link).columns, fact_number=link.fact_number, number=link.version)
+        for link in citing
+    ]
+    if not named:
+        return []
+    versions = FactVersion.objects.db_manager(database()).for_review(grant)
+    return list(versions.filter(reduce(or_, named)).order_by("recorded_at"))

@@ -306,3 +306,20 @@ class TestTheExplorer:
         claims()
         page = reviewer("owen").get(self.URL, {"granted": "0", "owner": "bo", "query": "Madrid"})
         assert "does not lie below the granted one" in text_of(page)
+
+
+class TestThePassagePage:
+    def test_lists_the_facts_that_rest_on_it(self, django_assert_max_num_queries):
+        memory, client = Memory(ANA), reviewer("carol")
+        said = memory.record("chat", "I live in Lisbon.", origin=USER).added
+        for number in range(20):
+            memory.assert_fact(f"fact-{number}", **CITY, value=f"Lisbon {number}", evidence=said)
+        with django_assert_max_num_queries(8):
+            page = text_of(client.get(change(Chunk.objects.at(ANA).get())))
+        assert [f"Lisbon {number} (version 1)" in page for number in range(20)] == [True] * 20
+
+    def test_names_what_cannot_be_seen(self):
+        Memory(ANA).record("chat", "evil\u202etxt.exe", origin=USER)
+        page = reviewer("carol").get(change(Chunk.objects.at(ANA).get()))
+        assert "\u202e" not in page.content.decode()
+        assert "evil U+202E txt.exe" in text_of(page)
