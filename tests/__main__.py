@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 RUNS = {"sqlite": [], "postgresql": ["--only-database"]}
-OWNED = ["--ds=tests.owner.settings", "--only-database", "-m", "not exhaustive"]
+OWNED = ["--ds=tests.owner.settings", "-m", "not exhaustive"]
 
 
 def run(vendor: str, output: Any = None) -> int:
