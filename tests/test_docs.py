@@ -783,6 +783,26 @@ def test_links_of_every_kind_are_looked_at(tmp_path: Path) -> None:
     assert links(page) == ["one", "three", "two", "five", "four"]
 
 
+def images(page: Path) -> Iterator[Path]:
+    """Yield the pictures of a page, each of which says in words what it shows."""
+    inline = [child for token in tokens(page) for child in token.children or ()]
+    for child in inline:
+        if child.type == "image":
+            assert len(child.content) > 20, child.attrs["src"]
+            yield (page.parent / str(child.attrs["src"])).resolve()
+
+
+def test_every_picture_is_shown_by_a_page_and_every_page_has_its_pictures() -> None:
+    # tests/browser/test_screenshots.py takes them.
+    shown = {image for page in PAGES for image in images(page)}
+    assert shown == set((DOCS / "images").iterdir())
+    for image in shown:
+        head = image.read_bytes()[:24]
+        assert head.startswith(b"\x89PNG")
+        assert int.from_bytes(head[16:20]) == 1200, "pixels wide"
+        assert image.stat().st_size < 200_000
+
+
 @pytest.mark.parametrize("page", [pytest.param(p, id=str(p.relative_to(ROOT))) for p in PAGES])
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     for link in links(page):

@@ -17,7 +17,8 @@ from prism_graph.review import Area
 
 LEFT: Final = 150
 TOP: Final = 44
-WIDTH: Final = 900
+# Fits beside the admin's sidebar in a window of 1,200 px.
+WIDTH: Final = 810
 ROW: Final = 36
 LEAST_COLUMN: Final = 74
 # Lines that fit on a page; what lies beyond is in the table below the drawing.

@@ -39,7 +39,8 @@ def view(model_admin: ReviewAdmin, request: HttpRequest, object_id: str) -> Http
         "charts": charts,
         "facts": facts,
         "errors": errors,
-        "asked": {name: request.GET.get(name, "") for name in instants},
+        # As the pickers read them back: in UTC, and empty for what is no instant.
+        "asked": {name: each and f"{each:%Y-%m-%dT%H:%M:%S}" for name, each in instants.items()},
         "pickers": [("at", "True at (UTC)"), ("known_at", "As known at (UTC)")],
         "scope": scope,
         **instants,
