@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prism_graph import FactStatus, Memory
-from prism_graph.models import Receipt, Source
+from prism_graph.models import Chunk, Receipt, Source
 from tests.admin.reviewing import ANA, EVERY, GLOBEX, address, change, claims, reviewer
 from tests.browser.pages import QUEUE, Windows
 from tests.browser.window import Window
@@ -48,11 +48,13 @@ class TestAReviewerOfAnotherTenant:
     ) -> None:
         made = claims()
         Memory(ANA).erase("city-chat")
-        source, receipt = Source.objects.at(ANA).first(), Receipt.objects.at(ANA).get()
-        assert source is not None
-        for row in (made.madrid, source, receipt):
+        rows = [made.madrid, Receipt.objects.at(ANA).get()]
+        rows += [Source.objects.at(ANA).get(), Chunk.objects.at(ANA).get()]
+        paths = [(row, change(row)) for row in rows]
+        paths.append((made.madrid, address("factversion", made.madrid.pk, "timeline")))
+        for row, own in paths:
             told = []
-            for path in (change(row), change(row).replace(row.pk, "a" * len(row.pk))):
+            for path in (own, own.replace(row.pk, "a" * len(row.pk))):
                 gina.open(path)
                 told.append((gina.path, gina.text("body").replace(row.pk, "a" * len(row.pk))))
             assert told[0] == told[1]
