@@ -34,7 +34,7 @@ def fixed(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
         "prism_graph.clock._source", lambda: begin[0] + timedelta(seconds=next(seconds))
     )
     drawn = random.Random(7)
-    monkeypatch.setattr("prism_graph.models.base.os", SimpleNamespace(urandom=drawn.randbytes))
+    monkeypatch.setattr("prism_graph.bases.rows.os", SimpleNamespace(urandom=drawn.randbytes))
 
     def begins(instant: datetime) -> None:
         begin[0] = instant
