@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any, Final
 
 import numpy as np
@@ -178,14 +179,14 @@ class PostgreSQLFullText(FullText):
         quote = self.connection.ops.quote_name
         columns = ", ".join(quote(member.column) for member in self.fields_of(model, fields))
         statement = f"COPY {quote(model._meta.db_table)} ({columns}) FROM STDIN"
+        source = iter(rows)
+        few = list(islice(source, LARGE))
         # COPY goes past Django's cursor, and so past what makes the driver's errors Django's own.
-        with (
-            self.connection.wrap_database_errors,
-            self.connection.cursor() as cursor,
-            cursor.copy(statement) as copy,
-        ):
-            for row in rows:
-                copy.write_row(row)
+        with self.connection.wrap_database_errors, self.connection.cursor() as cursor:
+            writer = _writer(cursor.cursor, len(few))
+            with cursor.cursor.copy(statement, writer=writer) as copy:
+                for row in chain(few, source):
+                    copy.write_row(row)
 
     def among(self, column: str, numbers: Iterable[int]) -> Among:
         """Bind the numbers as one array, which an index can be asked for."""
@@ -214,6 +215,14 @@ class PostgreSQLFullText(FullText):
         with self.connection.cursor() as cursor:
             cursor.execute(self.named(POSTINGS), [scopes[0].tenant, queries])
             return [self.numbers(row[0]) for row in cursor.fetchall()]
+
+
+def _writer(cursor: Any, count: int) -> Any:
+    """Return what sends rows: of many, through a thread, so that rows are made while words are merged."""
+    # The driver is there where PostgreSQL is.
+    from psycopg.copy import LibpqWriter, QueuedLibpqWriter
+
+    return (QueuedLibpqWriter if count >= LARGE else LibpqWriter)(cursor)
 
 
 def _bare(expression: str) -> str:

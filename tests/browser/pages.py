@@ -15,7 +15,7 @@ from tests.browser.window import Window
 Windows = Callable[[Client], Window]
 QUEUE: Final = address("factversion")
 REASON: Final = "Reason, kept with the decision:"
-# Seven of the tests' facts, as a look-up found them.
+# What a look-up found of Ana, by key.
 FOUND: Final = {"job": "baker", "pet": "a cat", "car": "none"}
 
 
