@@ -137,7 +137,7 @@ def test_stale_texts_whose_words_the_index_lost_are_put_right(memory: Memory, ve
     if vendor != "sqlite":
         pytest.skip("PostgreSQL's index follows the row itself.")
     before = found("penguins")
-    sql("UPDATE prism_graph_chunktext SET analyser = 'prism/0'")
+    sql("UPDATE $chunktext SET analyser = 'prism/0'")
     sql(f"INSERT INTO {INDEX}({INDEX}) VALUES ('delete-all')")
     assert repair.repair("default") == Repaired([], 3, True)
     assert list(repair.problems("default")) == []

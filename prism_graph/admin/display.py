@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -12,9 +12,12 @@ from django.utils.safestring import SafeString
 from prism_graph import clock, visible
 from prism_graph.policy import FactStatus
 from prism_graph.records import FactView
-from prism_graph.review import Change
 from prism_graph.scope import Scope
 from prism_graph.trust import Trust
+
+if TYPE_CHECKING:
+    # Templates load this module where a project's models are missing, too.
+    from prism_graph.review import Change
 
 SHORT: Final = 120
 _TAGS: Final = {

@@ -207,7 +207,7 @@ class TestDecisions:
         more = memory.record("later", "I moved to Porto.", origin=USER).added
         memory.supersede("city", **CITY, value="Porto", evidence=more)
         asked, done = decided(client, "accept", found.madrid)
-        assert "Do it over version 3" in text_of(asked)
+        assert "Accept it all the same, over version 3." in text_of(asked)
         assert "0 done, 1 refused." in text_of(done)
         _, done = decided(client, "accept", found.madrid, **{f"over_{found.madrid.pk}": "3"})
         assert "1 done, 0 refused." in text_of(done)
@@ -314,7 +314,7 @@ class TestThePassagePage:
         said = memory.record("chat", "I live in Lisbon.", origin=USER).added
         for number in range(20):
             memory.assert_fact(f"fact-{number}", **CITY, value=f"Lisbon {number}", evidence=said)
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(10):
             page = text_of(client.get(change(Chunk.objects.at(ANA).get())))
         assert [f"Lisbon {number} (version 1)" in page for number in range(20)] == [True] * 20
 

@@ -23,7 +23,8 @@ from django.db import transaction
 from django.test import Client
 
 from prism_graph import Memory, Scope
-from prism_graph.models import Chunk, FactVersion, Receipt, Source, base
+from prism_graph.bases import rows as base
+from prism_graph.models import Chunk, FactVersion, Receipt, Source
 from tests.admin.reviewing import ACME, ANA, BO, CITY, GLOBEX, PRISM_GRAPH, TOOL, USER, reviewer
 
 pytestmark = pytest.mark.django_db

@@ -11,9 +11,8 @@ from django.db.models.query import QuerySet
 
 from prism_graph import Memory, Scope
 from prism_graph.fulltext import engine
-from prism_graph.fulltext.base import INDEX
 from tests.planting import ASIDE, MINE, MODELS, USER, plant
-from tests.rawsql import TABLES, sql
+from tests.rawsql import INDEX, TABLES, sql
 
 CLAIM: Final = {"subject": "Ana", "predicate": "likes", "value": "tea"}
 HERE: Final = "tenant = 'acme' AND owner = 'ana'"
