@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
-
 from prism_graph.models import Receipt
 from prism_graph.records import ErasureReport
 from prism_graph.scope import Scope
-from prism_graph.transactions import write_block
+from prism_graph.transactions import rehearsal, write_block
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,10 @@ def carry_out(
     So a rehearsal counts what the erasure counts, holds its locks meanwhile, and leaves no receipt and
     sends no signal.
     """
-    with write_block(using):
+    with (rehearsal if rehearse else write_block)(using):
         before = _newest(scope, using)
         report = erase()
         receipt = _newest(scope, using)
-        if rehearse:
-            transaction.set_rollback(True, using=using)
     if receipt is None or receipt == before or not report.source_found:
         nothing = ErasureReport(source_found=False).counts
         return Removal(False, nothing, nothing)

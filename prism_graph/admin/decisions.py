@@ -174,7 +174,6 @@ class DecidingAdmin(ReviewAdmin):
             "verb": verb,
             "wording": WORDINGS[verb],
             "announced": announced,
-            "single": len(announced) == 1,
             "possible": any(not each.outcome.refusal or each.instead for each in announced),
             "max_reason": MAX_VALUE // 4,
             "decide_url": self.address("decide"),
