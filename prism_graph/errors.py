@@ -21,7 +21,7 @@ class InvalidScope(PrismGraphError, ValueError):
 class UnscopedQuery(PrismGraphError):
     """This query names no scope: read through objects.visible_to(scope), write through Memory.
 
-    (dumpdata: --exclude prism_graph.)
+    (dumpdata: --exclude the app of these models, prism_graph unless the project owns them.)
     """
 
 

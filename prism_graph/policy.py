@@ -78,7 +78,7 @@ class AcceptancePolicy:
             return "Every passage it rests on is the agent's own word."
         others = [trust for trust in Trust if trust in cited and trust not in _BELIEVED]
         names = " and ".join(trust.value for trust in others)
-        return f"Not every passage it rests on is the word of a user or a document: some are of {names}."
+        return f"Not every passage it rests on is the word of a user or a document: some come from {names}."
 
 
 class NoPolicy:

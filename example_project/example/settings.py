@@ -57,4 +57,5 @@ ROOT_URLCONF = "example.urls"
 LOGIN_URL = "login"
 STATIC_URL = "static/"
 USE_TZ = True
+TIME_ZONE = "UTC"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

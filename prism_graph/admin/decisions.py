@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -18,7 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from prism_graph import review
 from prism_graph.admin import display
 from prism_graph.admin.base import ReviewAdmin, database
-from prism_graph.errors import PrismGraphError, StaleReview
+from prism_graph.errors import FactConflict, PrismGraphError, StaleReview
 from prism_graph.limits import MAX_VALUE
 from prism_graph.models import Receipt
 from prism_graph.records import ErasureReport
@@ -27,6 +28,10 @@ from prism_graph.review import Decision, Outcome, Target, Verb
 # Each is rehearsed for the page and made again: what one request can do in good time.
 MAX_DECISIONS: Final = 100
 GONE: Final = "No longer there."
+MOVED_ON: Final = "Some of what you chose is not in this list any more: look at it again."
+TICK: Final = (
+    "Another version holds by now than the one contested: tick the box to accept it all the same."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Result:
     """One row of the page of results."""
 
     id: str
+    claim: Any = ""
     done: str = ""
     refusal: str = ""
     receipt: str = ""
@@ -133,6 +139,10 @@ class DecidingAdmin(ReviewAdmin):
         if len(chosen) > MAX_DECISIONS:
             text = f"Choose at most {MAX_DECISIONS} at a time."
             self.message_user(request, text, messages.WARNING)
+            return None
+        gone = len(set(request.POST.getlist(ACTION_CHECKBOX_NAME))) - len(chosen)
+        if gone > 0 and request.POST.get("select_across", "0") == "0":
+            self.message_user(request, MOVED_ON, messages.WARNING)
             return None
         return self._ask(request, verb, chosen, {})
 
@@ -224,15 +234,19 @@ class DecidingAdmin(ReviewAdmin):
             reason=request.POST.get("reason", "").strip(),
             over=int(over) if over.isascii() and over.isdecimal() and len(over) < 10 else None,
         )
-        target = self.target(row)
+        target, claim = self.target(row), self.claim(row)
         try:
             # A decision without its line in the log is none.
             with transaction.atomic(using=database()):
                 outcome = review.decide(target, decision, token)
                 _log(request, row, verb)
+        except FactConflict:
+            return Result(row.pk, claim, refusal=TICK)
         except PrismGraphError as refusal:
-            return Result(row.pk, refusal=str(refusal))
-        return Result(row.pk, done=WORDINGS[verb].done, receipt=outcome.receipt)
+            return Result(row.pk, claim, refusal=str(refusal))
+        # What was erased is not shown again.
+        shown = "" if verb is Verb.ERASE else claim
+        return Result(row.pk, shown, done=WORDINGS[verb].done, receipt=outcome.receipt)
 
 
 def _actor(request: HttpRequest) -> str:
@@ -265,14 +279,16 @@ def _effects(outcome: Outcome) -> list[Any]:
 
 
 def _erased(where: str, report: ErasureReport) -> list[str]:
-    counted = [f"{count} {_NOUNS[name]}" for name, count in report.counts.items() if count]
+    counted = [
+        f"{count} {_NOUNS[name][count != 1]}" for name, count in report.counts.items() if count
+    ]
     return [f"Erased {where}: {', '.join(counted)}."] if counted else []
 
 
 _NOUNS: Final = {
-    "chunks": "passages",
-    "vectors": "vectors",
-    "evidence_links": "citations",
-    "facts_erased": "versions of facts",
-    "facts_kept": "versions kept with less evidence",
+    "chunks": ("passage", "passages"),
+    "vectors": ("vector", "vectors"),
+    "evidence_links": ("citation", "citations"),
+    "facts_erased": ("version of a fact", "versions of facts"),
+    "facts_kept": ("version kept with less evidence", "versions kept with less evidence"),
 }

@@ -114,10 +114,17 @@ def draw(
         height=y.end,
         boxes=tuple(boxes),
         columns=tuple(Line(x.of(each), each.strftime("%Y-%m-%d")) for each in across),
-        rows=tuple(Line(y.of(each), each.strftime("%Y-%m-%d %H:%M:%S")) for each in down),
+        rows=tuple(Line(y.of(each), _label(each)) for each in down),
         at=None if at is None else x.of(at),
         known_at=None if known_at is None else y.of(known_at),
     )
+
+
+def _label(instant: datetime) -> str:
+    """Return an instant to the millisecond, which whole seconds do without."""
+    return instant.isoformat(" ", "milliseconds" if instant.microsecond else "seconds")[:23].split(
+        "+"
+    )[0]
 
 
 def _lines(instants: Iterable[datetime | None]) -> list[datetime]:

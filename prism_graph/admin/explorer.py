@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from django import forms
@@ -13,28 +14,31 @@ from django.http import HttpRequest, HttpResponse
 from prism_graph import analysis
 from prism_graph.admin import display
 from prism_graph.admin.base import ReviewAdmin, database, grant_of
+from prism_graph.admin.picking import picked
 from prism_graph.doors import ReviewGrant
-from prism_graph.errors import InvalidScope, PrismGraphError
+from prism_graph.errors import InvalidInput, InvalidScope, PrismGraphError
 from prism_graph.memory import Memory
 from prism_graph.records import Hit
 from prism_graph.scope import Scope
 
 LIMIT: Final = 20
 MAX_QUERY: Final = 4000
+SPELT: Final = "As the lists spell it in the column Scope."
 
 
 class ExplorerForm(forms.Form):
     """Who reads, and what they ask."""
 
     granted = forms.TypedChoiceField(coerce=int, label="Granted scope")
-    owner = forms.CharField(required=False, strip=False, label="Owner below it")
+    owner = forms.CharField(required=False, strip=False, label="Owner below it", help_text=SPELT)
     agent = forms.CharField(required=False, strip=False, label="Agent below it")
     thread = forms.CharField(required=False, strip=False, label="Thread below it")
     query = forms.CharField(max_length=MAX_QUERY, label="Query")
     known_at = forms.CharField(
         required=False,
-        label="As known at",
-        help_text="An instant with an offset, as in 2026-01-01T00:00:00Z; now when empty.",
+        label="As known at (UTC)",
+        help_text="Now when empty.",
+        widget=forms.TextInput(attrs={"type": "datetime-local", "step": "1"}),
     )
 
     def __init__(self, *args: Any, grant: ReviewGrant, **kwargs: Any) -> None:
@@ -44,6 +48,13 @@ class ExplorerForm(forms.Form):
             (place, " › ".join(part for part in map(str, scope.parts) if part))
             for place, scope in enumerate(grant.scopes)
         ]
+
+    def clean_known_at(self) -> datetime | None:
+        """Read the instant."""
+        try:
+            return picked(self.cleaned_data["known_at"], to_the_end=True)
+        except InvalidInput as refusal:
+            raise forms.ValidationError(str(refusal)) from None
 
     def clean(self) -> dict[str, Any]:
         """Make the scope; refuse one that the grant does not cover."""
@@ -90,7 +101,7 @@ def view(model_admin: ReviewAdmin, request: HttpRequest) -> HttpResponse:
 
 def _searched(grant: ReviewGrant, form: ExplorerForm) -> dict[str, Any]:
     scope, query = form.cleaned_data["scope"], form.cleaned_data["query"]
-    known_at = form.cleaned_data["known_at"] or None
+    known_at = form.cleaned_data["known_at"]
     try:
         hits = Memory(scope, database()).search(query, limit=LIMIT, known_at=known_at, explain=True)
     except PrismGraphError as refusal:

@@ -25,8 +25,8 @@ ANY: Final = "any"
 # Which decisions a standing leaves open.
 POSSIBLE: Final = {
     FactStatus.ACCEPTED: (Verb.RETRACT, Verb.ERASE),
-    FactStatus.BELIEF: (Verb.ACCEPT, Verb.REJECT, Verb.RETRACT, Verb.ERASE),
-    FactStatus.PROPOSAL: (Verb.ACCEPT, Verb.REJECT, Verb.RETRACT, Verb.ERASE),
+    FactStatus.BELIEF: (Verb.ACCEPT, Verb.REJECT, Verb.ERASE),
+    FactStatus.PROPOSAL: (Verb.ACCEPT, Verb.REJECT, Verb.ERASE),
 }
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from prism_graph import clock, review
+from prism_graph import review
 from prism_graph.admin.base import ReviewAdmin, database
 from prism_graph.admin.drawing import draw
+from prism_graph.admin.picking import picked
 from prism_graph.doors import scope_of
 from prism_graph.errors import PrismGraphError
 from prism_graph.memory import Memory
@@ -24,7 +25,7 @@ def view(model_admin: ReviewAdmin, request: HttpRequest, object_id: str) -> Http
     instants: dict[str, datetime | None] = {"at": None, "known_at": None}
     for name in instants:
         try:
-            instants[name] = _instant(request.GET.get(name, ""))
+            instants[name] = picked(request.GET.get(name, ""), to_the_end=name == "known_at")
         except PrismGraphError as refusal:
             errors.append((name, str(refusal)))
     memory = Memory(scope, database())
@@ -48,12 +49,3 @@ def view(model_admin: ReviewAdmin, request: HttpRequest, object_id: str) -> Http
     }
     title = f"Timeline of the subject of {row}"
     return model_admin.page(request, "prism_graph/admin/timeline.html", title, context)
-
-
-def _instant(text: str) -> datetime | None:
-    """Return the instant that a field names; one without an offset is in UTC. Raises InvalidInput."""
-    written = text.strip()
-    if not written:
-        return None
-    offset = written.endswith(("Z", "z")) or "+" in written or "-" in written[10:]
-    return clock.parse(written if offset else f"{written}Z")

@@ -7,17 +7,17 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from tqdm import tqdm
 
-from prism_graph.bases.rows import ScopedRow
 from prism_graph.codepoints import visible
-from prism_graph.errors import InvalidScope, PrismGraphError
+from prism_graph.errors import InvalidInput, InvalidScope, PrismGraphError
+from prism_graph.models import MODELS, ScopeClock, Source
 from prism_graph.scope import COLUMNS, Scope
 
 Answer = Mapping[str, Any]
+WHY = "see whether a tenant is known, for an operator"
 ABSENT = {"owner": "the tenant", "agent": "the owner", "thread": "the agent"}
 
 
@@ -76,12 +76,21 @@ class MemoryCommand(BaseCommand):
     def refuse_without_tables(self, using: str) -> None:
         """Raise CommandError unless the database has every table."""
         existing = set(connections[using].introspection.table_names())
-        models = apps.get_app_config("prism_graph").get_models()
-        wanted = {model._meta.db_table for model in models if issubclass(model, ScopedRow)}
-        if wanted - existing:
+        if {model._meta.db_table for model in MODELS} - existing:
             raise CommandError(
                 f"{using!r} has no tables of prism_graph: run `manage.py migrate` first."
             )
+
+    def refuse_unknown_tenant(self, using: str, tenant: str | None) -> None:
+        """Raise InvalidInput for a tenant that memory never heard of: a slip of the pen looks healthy."""
+        if tenant is None:
+            return
+        heard_of = any(
+            model.objects.db_manager(using).system(WHY).filter(tenant=tenant).exists()
+            for model in (ScopeClock, Source)
+        )
+        if not heard_of:
+            raise InvalidInput("Memory holds nothing of this tenant, and never has.")
 
     def answer(self, using: str, options: Mapping[str, Any]) -> Answer:
         """Do what the options say and return what came of it."""

@@ -243,7 +243,8 @@ def decide(target: Target, decision: Decision, token: str) -> Outcome:
         if not constant_time_compare(outcome.token, token):
             raise StaleReview
         if outcome.refusal:
-            raise PrismGraphError(outcome.refusal)
+            kind = PrismGraphError if outcome.over is None else FactConflict
+            raise kind(outcome.refusal)
     return outcome
 
 

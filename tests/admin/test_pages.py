@@ -118,7 +118,7 @@ class TestTheReviewPage:
         page = reviewer("carol").get(change(claims().madrid))
         text = text_of(page)
         assert "Contests version 1" in text
-        assert "some are of tool" in text
+        assert "some come from tool" in text
         assert "<mark>ana</mark>: city is <mark>Madrid</mark>" in page.content.decode()
         assert "said by ana" in text
 
@@ -130,7 +130,7 @@ class TestTheReviewPage:
                 r'name="verb" value="(\w+)"', client.get(change(row)).content.decode()
             )
 
-        assert offered(found.madrid) == ["accept", "reject", "retract", "erase"]
+        assert offered(found.madrid) == ["accept", "reject", "erase"]
         assert offered(found.lisbon) == ["retract", "erase"]
         Memory(ANA).reject("city", version=2)
         assert offered(found.madrid) == ["erase"]
@@ -167,7 +167,7 @@ class TestDecisions:
         claims()
         source, client = Source.objects.at(ANA).get(key="city-crm"), reviewer("carol")
         asked, done = decided(client, "erase", source, url=DECIDE_SOURCE, reason="Asked for.")
-        assert "Erased here: 1 passages, 1 citations, 1 versions of facts." in text_of(asked)
+        assert "Erased here: 1 passage, 1 citation, 1 version of a fact." in text_of(asked)
         receipt = Receipt.objects.at(ANA).get()
         assert change(receipt) in done.content.decode()
         assert "Asked for." in text_of(client.get(change(receipt)))
@@ -258,7 +258,7 @@ class TestTheTimeline:
         found = claims()
         url = address("factversion", found.madrid.pk, "timeline")
         page = reviewer("carol").get(url, {"at": at})
-        assert "Give a time" in text_of(page)
+        assert "Give an instant" in text_of(page)
 
 
 class TestTheExplorer:
@@ -292,7 +292,7 @@ class TestTheExplorer:
             ({"owner": "a\u200bb"}, "must be 1 to 191 visible char"),
             ({"granted": "7"}, "Select a valid choice"),
             ({"query": ""}, "This field is required"),
-            ({"known_at": "soon"}, "Give a time"),
+            ({"known_at": "soon"}, "Give an instant"),
         ],
     )
     def test_says_what_is_wrong(self, more, complaint):

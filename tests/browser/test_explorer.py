@@ -65,7 +65,7 @@ def test_a_passage_found_leads_to_its_page(carol: Window) -> None:
 def test_a_wrong_instant_is_told_beside_its_field(carol: Window, kettles: None) -> None:
     carol.open(EXPLORER).fill("As known at:", "yesterday")
     assert found(carol, "kettle") == []
-    assert "Give a time" in carol.text(".errorlist")
+    assert "Give an instant" in carol.text(".errorlist")
 
 
 def test_a_reviewer_of_one_person_cannot_read_as_the_tenant(

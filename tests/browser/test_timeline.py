@@ -103,5 +103,5 @@ def test_an_instant_that_is_none_is_refused_beside_the_page(
     carol: Window, moved: FactVersion
 ) -> None:
     carol.open(f"{address('factversion', moved.pk, 'timeline')}?at=yesterday")
-    assert carol.text("[role=alert]").startswith("at: Give a time")
+    assert carol.text("[role=alert]").startswith("at: Give an instant")
     assert carol.texts("h2:has-text('In force') + ul strong") == ["Porto"]

@@ -92,7 +92,7 @@ class TestWhy:
         assert case(found.lisbon).why == (
             "Every passage it rests on is the word of a user or a document."
         )
-        assert case(found.madrid).why.endswith("some are of tool.")
+        assert case(found.madrid).why.endswith("some come from tool.")
 
     def test_a_person_decided(self):
         found = claims()

@@ -32,6 +32,7 @@ class Command(MemoryCommand):
         """Look, and put right if asked to."""
         if options["tenant"] == "":
             raise InvalidInput("--tenant is empty: name the tenant, or leave the option out.")
+        self.refuse_unknown_tenant(using, options["tenant"])
         place = Place(using, options["tenant"], self.progress)
         if options["fix"]:
             return {"fix": True, **asdict(put_right(place))}

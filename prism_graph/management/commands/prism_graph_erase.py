@@ -86,8 +86,8 @@ class Command(MemoryCommand):
         if any(answer["below"].values()):
             self.say("In the scopes below it:", str, out)
             self._show_counts(answer["below"], out)
-        if dry:
-            self.say("Nothing was changed.", str, out)
+        if dry and out is None:
+            self.say("Nothing was changed.")
 
     def _show_counts(self, counts: Mapping[str, int], out: Any) -> None:
         for name, count in counts.items():

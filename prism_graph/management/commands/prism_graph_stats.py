@@ -36,6 +36,7 @@ class Command(MemoryCommand):
 
     def answer(self, using: str, options: Mapping[str, Any]) -> Answer:
         """Count."""
+        self.refuse_unknown_tenant(using, options["tenant"])
         return {"database": using, **asdict(stats(using, options["tenant"]))}
 
     def show(self, answer: Answer) -> None:
