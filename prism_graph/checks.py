@@ -73,8 +73,8 @@ def check_relations(**_: Any) -> list[CheckMessage]:
         Error(
             f"{model._meta.label}.{field.name} points at a row of memory: joins along it carry no scope, "
             "and its constraint stands in the way of erasure.",
-            hint="Store the chunk's or source's id as text, and read it with Memory.get(). If these are to be "
-            "memory's own models, name their app in PRISM_GRAPH['MODELS_APP'].",
+            hint="Store the chunk's or source's id as text, and read it with Memory.get(). If these are to "
+            "be memory's own models, name their app in PRISM_GRAPH['MODELS_APP'].",
             obj=model,
             id="prism_graph.E008",
         )

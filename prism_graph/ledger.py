@@ -194,7 +194,7 @@ class Ledger:
         return self._told(key, version)
 
     def _stand(self, version: int, decision: Decision) -> None:
-        Standing.objects.db_manager(self.using).at(self.scope).create(
+        standing = Standing(
             fact_number=self.existing().number,
             version=version,
             status=decision.status,
@@ -203,6 +203,8 @@ class Ledger:
             reason=decision.reason,
             policy=decision.policy,
         )
+        # In bulk, without Django's signals: a rehearsed decision must not be heard of.
+        Standing.objects.db_manager(self.using).at(self.scope).bulk_create([standing])
 
     def _cite(self, version: int, cited: Lineage) -> None:
         parts, number = tuple(map(str, self.scope.parts)), self.existing().number

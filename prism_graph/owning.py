@@ -34,9 +34,11 @@ def weakened(model: Any, base: Any) -> Iterator[str]:
     kept = [(each.name, type(each)) for each in base._meta.managers]
     if [(each.name, type(each)) for each in model._meta.managers] != kept:
         yield "has other managers than objects and closed"
-    for option in ("base_manager_name", "default_manager_name"):
+    for option in ("base_manager_name", "default_manager_name", "default_permissions"):
         if getattr(model._meta, option) != getattr(base._meta, option):
             yield f"changes {option}"
+    if not set(base._meta.permissions) <= set(model._meta.permissions):
+        yield "lacks permissions of its base, which reviewers need"
     for name in _guards(base):
         if inspect.getattr_static(model, name) is not inspect.getattr_static(base, name):
             yield f"overrides {name}"

@@ -63,7 +63,7 @@ ORDER: Final = (
     ),
     # the façade
     "memory",
-    "review",
+    *("review", "display"),
     # Django wiring
     *("receivers", "owning", "checks", "management", "apps"),
     *("admin", "templatetags"),
@@ -94,7 +94,7 @@ RESERVED: Final = {
     "through": ("managers", "bases.rows"),
     "system": (
         *("managers", "bases.citing", "lost_evidence", "erase", "erase_scope", "repair"),
-        *("doctor.place", "stats", "review.cases", "review.decisions"),
+        *("doctor.place", "stats", "review.cases", "review.targets", "management.base"),
     ),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_permission_codename
@@ -18,6 +18,7 @@ from django.urls import NoReverseMatch, reverse
 from prism_graph import visible
 from prism_graph.bases.rows import ID_LENGTH
 from prism_graph.doors import ReviewGrant, scope_of
+from prism_graph.errors import FactNotFound, SourceNotFound
 from prism_graph.limits import MAX_KEY
 from prism_graph.models import Chunk
 
@@ -59,9 +60,8 @@ class ScopeFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         """Leave the rows of that scope and those below."""
-        scopes = dict(enumerate(grant_of(request).scopes))
-        value = self.value()
-        scope = scopes.get(int(value)) if value and value.isdecimal() else None
+        scopes = {str(place): each for place, each in enumerate(grant_of(request).scopes)}
+        scope = scopes.get(self.value() or "")
         if scope is None:
             return queryset
         return queryset.filter(**{name: part for name, part in scope.columns.items() if part})
@@ -97,6 +97,14 @@ class ReviewAdmin(AnyModelAdmin):
         ordering = self.get_ordering(request)
         return rows.order_by(*ordering) if ordering else rows
 
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the list, and say so where the user was granted nothing."""
+        if not grant_of(request).scopes and request.method == "GET":
+            self.message_user(request, "You were granted no scope to review.", messages.WARNING)
+        return super().changelist_view(request, extra_context)
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """Return the list that calls `attach`."""
         return PageOfRows
@@ -114,7 +122,9 @@ class ReviewAdmin(AnyModelAdmin):
                     return True
                 continue
             name = str(each[0] if isinstance(each, (tuple, list)) else each)
-            if lookup == name or lookup.removeprefix(f"{name}__") in _LOOKUPS:
+            if lookup == name or (
+                lookup.startswith(f"{name}__") and lookup.removeprefix(f"{name}__") in _LOOKUPS
+            ):
                 return True
         return False
 
@@ -199,7 +209,12 @@ class ReviewAdmin(AnyModelAdmin):
         row = self.row(request, object_id)
         if row is None:
             return self.missing(request, object_id)
-        context = {"row": row, "scope": scope_of(row), **self.details(request, row)}
+        try:
+            details = self.details(request, row)
+        except (FactNotFound, SourceNotFound):
+            # Erased since, or a version that no standing or evidence is left of: the doctor's case.
+            return self.missing(request, object_id)
+        context = {"row": row, "scope": scope_of(row), **details}
         return self.page(request, self.page_template, str(row).capitalize(), context)
 
     def details(self, request: HttpRequest, row: Any) -> dict[str, Any]:

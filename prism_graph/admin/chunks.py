@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from prism_graph.admin import display, explorer
+from prism_graph import display
+from prism_graph.admin import explorer
 from prism_graph.admin.base import ReviewAdmin, ScopeFilter, database, grant_of
 from prism_graph.bases.citing import cited_at
 from prism_graph.doors import ReviewGrant, scope_of
@@ -132,7 +133,9 @@ class ChunkAdmin(ReviewAdmin):
 def _resting_on(row: Chunk, grant: ReviewGrant) -> list[FactVersion]:
     """Return the granted versions that cite a passage, at most 50, in two statements."""
     links = Citation.objects.db_manager(database()).for_review(grant)
-    citing = links.filter(**cited_at(scope_of(row)), cited_number=row.number)[:MAX_FACTS]
+    citing = links.filter(**cited_at(scope_of(row)), cited_number=row.number).order_by("pk")[
+        :MAX_FACTS
+    ]
     named = [
         Q(**scope_of(link).columns, fact_number=link.fact_number, number=link.version)
         for link in citing

@@ -16,8 +16,7 @@ from django.urls import path
 from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 
-from prism_graph import review
-from prism_graph.admin import display
+from prism_graph import display, review
 from prism_graph.admin.base import ReviewAdmin, database
 from prism_graph.errors import FactConflict, PrismGraphError, StaleReview
 from prism_graph.limits import MAX_VALUE

@@ -107,6 +107,8 @@ def draw(
         )
         for area in areas
     ]
+    # What lies wholly before the first line has no room.
+    boxes = [box for box in boxes if box.width > 0 and box.height > 0]
     # What waits lies over what holds.
     boxes.sort(key=lambda box: (box.status is not FactStatus.ACCEPTED, box.version))
     return Drawing(

@@ -11,8 +11,7 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
-from prism_graph import analysis
-from prism_graph.admin import display
+from prism_graph import analysis, display
 from prism_graph.admin.base import ReviewAdmin, database, grant_of
 from prism_graph.admin.picking import picked
 from prism_graph.doors import ReviewGrant
@@ -105,7 +104,7 @@ def _searched(grant: ReviewGrant, form: ExplorerForm) -> dict[str, Any]:
     try:
         hits = Memory(scope, database()).search(query, limit=LIMIT, known_at=known_at, explain=True)
     except PrismGraphError as refusal:
-        form.add_error("known_at", str(refusal))
+        form.add_error(None, str(refusal))
         return {}
     words = analysis.sought(query)
     found = [

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils.html import format_html
 
-from prism_graph import analysis, review
-from prism_graph.admin import display, timeline
+from prism_graph import analysis, display, review
+from prism_graph.admin import timeline
 from prism_graph.admin.base import ScopeFilter, database, grant_of
 from prism_graph.admin.decisions import DecidingAdmin
 from prism_graph.doors import scope_of
@@ -110,8 +110,8 @@ class FactVersionAdmin(DecidingAdmin):
 
     @admin.display(description="claim")
     def claimed(self, row: FactVersion) -> Any:
-        """Return what it says."""
-        return self.claim(row)
+        """Return what it says, in one line."""
+        return display.short(_said(row))
 
     @admin.display(description="standing")
     def standing(self, row: Any) -> Any:
@@ -148,9 +148,8 @@ class FactVersionAdmin(DecidingAdmin):
         return VersionTarget.of(row, database())
 
     def claim(self, row: FactVersion) -> Any:
-        """Return subject, predicate and value."""
-        said = f"{row.subject} · {row.predicate} · {row.value}"
-        return display.short(said)
+        """Return subject, predicate and value, whole: it is what a decision is about."""
+        return display.text(_said(row))
 
     def get_urls(self) -> list[Any]:
         """Return the pages and the timeline of a version's subject."""
@@ -192,6 +191,10 @@ class FactVersionAdmin(DecidingAdmin):
             "timeline_url": self.address("timeline", row.pk),
             "seen": seen,
         }
+
+
+def _said(row: FactVersion) -> str:
+    return f"{row.subject} · {row.predicate} · {row.value}"
 
 
 def _side(grant: Any, claim: Any, evidence: Any) -> dict[str, Any]:

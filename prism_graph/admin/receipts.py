@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from prism_graph.admin import display
+from prism_graph import display
 from prism_graph.admin.base import ReviewAdmin, ScopeFilter
 from prism_graph.doors import scope_of
 from prism_graph.models import Receipt

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from django.contrib import admin
 
 from prism_graph.admin.chunks import ChunkAdmin
@@ -10,9 +12,15 @@ from prism_graph.admin.receipts import ReceiptAdmin
 from prism_graph.admin.sources import SourceAdmin
 from prism_graph.models import Chunk, FactVersion, Receipt, Source
 
-admin.site.register(Source, SourceAdmin)
-admin.site.register(Chunk, ChunkAdmin)
-admin.site.register(FactVersion, FactVersionAdmin)
-admin.site.register(Receipt, ReceiptAdmin)
+PAGES: Final[dict[Any, Any]] = {
+    Source: SourceAdmin,
+    Chunk: ChunkAdmin,
+    FactVersion: FactVersionAdmin,
+    Receipt: ReceiptAdmin,
+}
+for model, page in PAGES.items():
+    # An app that owns the models may have come first, with pages of its own.
+    if not admin.site.is_registered(model):
+        admin.site.register(model, page)
 
 __all__ = ["ChunkAdmin", "FactVersionAdmin", "ReceiptAdmin", "SourceAdmin"]

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from prism_graph.admin import display
+from prism_graph import display
 from prism_graph.admin.base import ScopeFilter, database, grant_of
 from prism_graph.admin.decisions import DecidingAdmin
 from prism_graph.doors import scope_of
@@ -75,8 +75,8 @@ class SourceAdmin(DecidingAdmin):
         return SourceTarget.of(row, database())
 
     def claim(self, row: Source) -> Any:
-        """Return its key."""
-        return display.short(row.key)
+        """Return its key, whole."""
+        return display.text(row.key)
 
     def details(self, request: HttpRequest, row: Source) -> dict[str, Any]:
         """Return its data, how many passages it has, and the decision that may be made."""

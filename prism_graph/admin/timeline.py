@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from prism_graph import review
-from prism_graph.admin.base import ReviewAdmin, database
+from prism_graph.admin.base import ReviewAdmin, database, grant_of
 from prism_graph.admin.drawing import draw
 from prism_graph.admin.picking import picked
 from prism_graph.doors import scope_of
@@ -30,14 +30,21 @@ def view(model_admin: ReviewAdmin, request: HttpRequest, object_id: str) -> Http
             errors.append((name, str(refusal)))
     memory = Memory(scope, database())
     facts = memory.facts(row.subject, at=instants["at"], known_at=instants["known_at"])
-    charts = []
-    for history in review.histories(scope, database(), row.subject):
-        drawing = draw(history.areas(), instants["at"], instants["known_at"])
-        versions = {each.stated.number: each for each in history.stood}
-        charts.append({"history": history, "drawing": drawing, "versions": versions})
+    found = review.histories(scope, database(), row.subject, review.MAX_FACTS + 1)
+    charts = [
+        {
+            "history": history,
+            "drawing": draw(history.areas(), instants["at"], instants["known_at"]),
+            # A level above the grant is a reader's to see, and has no page here.
+            "linked": grant_of(request).covers(history.scope),
+        }
+        for history in found[: review.MAX_FACTS]
+    ]
+    standings = sum(len(history.stood) for history in found)
     context: dict[str, Any] = {
         "row": row,
         "charts": charts,
+        "left_out": len(found) > review.MAX_FACTS or standings >= review.MAX_STANDINGS,
         "facts": facts,
         "errors": errors,
         # As the pickers read them back: in UTC, and empty for what is no instant.

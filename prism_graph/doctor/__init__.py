@@ -55,7 +55,7 @@ def checks() -> list[Check]:
         *parentless(ChunkText, Chunk, FactVersion),
         *(Childless(model, child, **pairs) for model, child, pairs in CHILDLESS),
         NoEvidence(),
-        *(NoStanding(ever=ever) for ever in (True, False)),
+        NoStanding(),
         AboveLineage(),
         AboveEvidence(),
         LastVersion(),

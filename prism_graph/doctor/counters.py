@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -58,7 +58,7 @@ class ClockBehind(Check):
 
     id = "clock-behind"
     what = "scope clock: behind what its scope recorded"
-    fix = "set to the newest recorded instant"
+    fix = "set to the newest recorded instant, unless that lies more than a day ahead"
 
     def examine(self, place: Place) -> Finding | None:
         """Compare each clock with its scope's rows, table by table."""
@@ -66,7 +66,11 @@ class ClockBehind(Check):
 
     def put_right(self, place: Place) -> None:
         """Move the clocks on; the clock's row is the scope's lock."""
+        # A clock so far ahead would take all that is written from now on with it.
+        latest = clock.to_microseconds(clock.now() + timedelta(days=1))
         for key, newest in list(_behind(place)):
+            if newest > latest:
+                continue
             with write_block(place.using):
                 clocks = place.rows(ScopeClock).filter(pk=key, last__lt=newest)
                 clocks.update(last=newest)

@@ -21,7 +21,9 @@ from prism_graph.models import (
     FactVersion,
     Standing,
 )
+from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
+from prism_graph.transactions import write_block
 
 # What tells rows of one parent apart, where numbers are counted in each scope anew.
 _OWN: Final[dict[Any, tuple[str, ...]]] = {
@@ -39,12 +41,14 @@ class ErasingCheck(RowCheck):
         if self.model is Chunk:
             erase_wrong_chunks(place, self.id, self.wrong(place))
             return
+        if self.model is Derivation:
+            erase_derived(place, self.id, self.wrong(place))
 
         def remove(scope: Scope, at: datetime, rows: list[Any]) -> None:
             keys = [key for (key,) in rows]
             place.at(self.model, scope).filter(pk__in=keys)._raw_delete(place.using)
             if self.model is FactVersion:
-                here = EMPTY + type(EMPTY)(True, facts_erased=len(keys))
+                here = ErasureReport(True, facts_erased=len(keys))
                 place.receipt(scope, at, self.id, here, EMPTY)
 
         place.by_scope(self.wrong(place), remove)
@@ -60,6 +64,15 @@ def erase_wrong_chunks(place: Place, check: str, chunks: Any) -> None:
         place.receipt(scope, at, check, here, below)
 
     place.by_scope(chunks, erase)
+
+
+def erase_derived(place: Place, check: str, links: Any) -> None:
+    """Erase the chunks that these links say were derived: without them nothing tells their trust.
+
+    Numbers of chunks are unique, so a link in a wrong scope names its chunk all the same.
+    """
+    named = links.filter(number=OuterRef("number"))
+    erase_wrong_chunks(place, check, place.rows(Chunk).filter(Exists(named)))
 
 
 class Parentless(ErasingCheck):
@@ -80,6 +93,11 @@ class Parentless(ErasingCheck):
         self.parent = tables[key.to]
         self.id = "scope-disagrees" if elsewhere else "orphan"
         child, parent = model._meta.verbose_name, self.parent._meta.verbose_name
+        if model is Citation and elsewhere:
+            # What it was evidence for cannot be told, and without it a version might rest on the rest.
+            self.fix = ""
+        elif model is Derivation:
+            self.fix = "removed, with the chunk that it says was derived"
         self.what = (
             f"{child}: its {parent} stands in another scope"
             if elsewhere
@@ -145,8 +163,11 @@ class InvalidScope(RowCheck):
         return place.rows(self.model).filter(~Q(SCOPE_RULE))
 
     def put_right(self, place: Place) -> None:
-        """Remove them; what is no scope has no lock."""
-        self.wrong(place)._raw_delete(place.using)
+        """Remove them; what is no scope has no lock, and nowhere to keep a receipt."""
+        if self.model is Derivation:
+            erase_derived(place, self.id, self.wrong(place))
+        with write_block(place.using):
+            self.wrong(place)._raw_delete(place.using)
 
 
 def parentless(*models: Any) -> list[RowCheck]:

@@ -17,7 +17,6 @@ from prism_graph.bases.citing import CITED
 from prism_graph.bases.facts import STATUSES
 from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import Check, Finding, RowCheck
-from prism_graph.doctor.links import erase_versions
 from prism_graph.doctor.place import DOCTOR, Place, same
 from prism_graph.lost_evidence import judge_again
 from prism_graph.models import Chunk, Citation, FactVersion, Standing
@@ -95,22 +94,17 @@ class NoStanding(RowCheck):
     id = "no-standing"
     model = FactVersion
 
-    def __init__(self, *, ever: bool) -> None:
-        self.ever = ever
-        self.what = f"fact version: {'its open standing is gone' if ever else 'without a standing'}"
-        self.fix = "retracted, which is what readers see already" if ever else "erased"
+    what = "fact version: without an open standing"
+    fix = "retracted, which is what readers see already"
 
     def wrong(self, place: Place) -> Any:
-        """Return versions without an open standing, that have had one or never had."""
-        ever = place.every(Standing).filter(**same("fact_number", version="number"))
-        rows = place.rows(FactVersion).filter(SCOPE_RULE, ~Exists(ever.filter(until=None)))
-        return rows.filter(Exists(ever) if self.ever else ~Exists(ever))
+        """Return versions without an open standing."""
+        standings = place.every(Standing).filter(**same("fact_number", version="number"))
+        rows = place.rows(FactVersion).filter(SCOPE_RULE)
+        return rows.filter(~Exists(standings.filter(until=None)))
 
     def put_right(self, place: Place) -> None:
-        """Say of the one what readers see, and erase the other."""
-        if not self.ever:
-            erase_versions(place, self.id, self.wrong(place))
-            return
+        """Say what readers see."""
 
         def retract(scope: Scope, at: datetime, rows: list[Any]) -> None:
             place.at(Standing, scope).bulk_create(

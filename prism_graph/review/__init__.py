@@ -1,21 +1,13 @@
 """Review: what a person decides on, and what a decision does."""
 
 from prism_graph.review.cases import Case, Listed, case_of, evidence_of, listed
-from prism_graph.review.decisions import (
-    Change,
-    Decision,
-    Outcome,
-    SourceTarget,
-    Target,
-    Verb,
-    VersionTarget,
-    decide,
-    rehearse,
-    seen,
-)
-from prism_graph.review.history import Area, FactHistory, histories
+from prism_graph.review.decisions import Change, Outcome, decide, rehearse, seen
+from prism_graph.review.history import MAX_FACTS, MAX_STANDINGS, Area, FactHistory, histories
+from prism_graph.review.targets import Decision, SourceTarget, Target, Verb, VersionTarget
 
 __all__ = [
+    "MAX_FACTS",
+    "MAX_STANDINGS",
     "Area",
     "Case",
     "Change",

@@ -22,7 +22,7 @@ from prism_graph.lost_evidence import LOST
 from prism_graph.models import Chunk, Citation, FactVersion, Standing
 from prism_graph.policy import UNDECIDED, FactStatus, name_of
 from prism_graph.records import ChunkView, FactView
-from prism_graph.review.decisions import VersionTarget, place_taken
+from prism_graph.review.targets import VersionTarget, place_taken
 from prism_graph.scope import COLUMNS
 from prism_graph.trust import Trust
 
@@ -73,7 +73,7 @@ def evidence_of(view: FactView, using: str) -> tuple[ChunkView, ...]:
 
 
 def _why(claim: FactView) -> str:
-    if claim.reason == LOST:
+    if claim.policy and claim.reason == LOST:
         return "It lost some of its evidence and was judged again on what remained."
     if not claim.policy:
         return "The project decided."

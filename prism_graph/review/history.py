@@ -98,16 +98,16 @@ def _joined(areas: Iterator[Area]) -> list[Area]:
     return joined
 
 
-def histories(scope: Scope, using: str, subject: str) -> list[FactHistory]:
+def histories(scope: Scope, using: str, subject: str, limit: int = MAX_FACTS) -> list[FactHistory]:
     """Return the facts about a subject that a reader at a scope sees, nearest scope first, then by key.
 
-    At most 20 facts and 2,000 standings, in three statements.
+    Of their standings the newest 2,000, in two statements.
     """
     versions = FactVersion.objects.db_manager(using).visible_to(scope)
     about = versions.filter(subject_digest=digest(subject), subject=subject)
     depth = {level.parts: place for place, level in enumerate(scope.chain)}
     places = about.values_list(*COLUMNS, "fact_number", "fact__key").distinct()
-    named = sorted(places, key=lambda row: (depth[row[:4]], row[5]))[:MAX_FACTS]
+    named = sorted(places, key=lambda row: (depth[row[:4]], row[5]))[:limit]
     if not named:
         return []
     rows = _standings(scope, using, named)
@@ -126,13 +126,14 @@ def _standings(scope: Scope, using: str, named: Sequence[Any]) -> list[Any]:
     for *parts, number, _ in named:
         wanted |= Q(**dict(zip(COLUMNS, parts, strict=True)), fact_number=number)
     standings = Standing.objects.db_manager(using).visible_to(scope).filter(wanted)
-    return list(
-        standings.order_by("since", "version").values_list(
+    newest = list(
+        standings.order_by("-since", "-version").values_list(
             *(*COLUMNS, "fact_number", "version", "stated__valid_from", "stated__valid_to"),
             *("status", "since", "until", "stated__id", "stated__subject", "stated__predicate"),
             *("stated__value", "decided_by"),
         )[:MAX_STANDINGS]
     )
+    return newest[::-1]
 
 
 def _stood(row: Sequence[Any]) -> Stood:

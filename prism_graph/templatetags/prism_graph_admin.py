@@ -9,7 +9,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from prism_graph.admin import display
+from prism_graph import display
 from prism_graph.doors import scope_of
 
 register = template.Library()

@@ -23,6 +23,7 @@ from tests.admin.reviewing import (
     reviewer,
     version,
 )
+from tests.rawsql import sql
 
 pytestmark = pytest.mark.django_db
 
@@ -323,3 +324,44 @@ class TestThePassagePage:
         page = reviewer("carol").get(change(Chunk.objects.at(ANA).get()))
         assert "\u202e" not in page.content.decode()
         assert "evil U+202E txt.exe" in text_of(page)
+
+    def test_of_a_version_that_nothing_rests_under_is_missing(self):
+        found = claims()
+        sql(f"DELETE FROM $standing WHERE version = 2 AND tenant = '{ANA.tenant}'")
+        page = reviewer("carol").get(change(found.madrid), follow=True)
+        assert "doesn’t exist" in text_of(page) or "doesn’t exist" in page.content.decode()
+
+
+class TestWhatMovesOn:
+    def test_a_list_that_is_out_of_date_is_said_to_be(self):
+        found, client = claims(), reviewer("carol")
+        Memory(ANA).reject("city", version=2)
+        chosen = {"action": "accept", "_selected_action": [found.madrid.pk]}
+        page = client.post(address("factversion"), chosen, follow=True)
+        assert "not in this list any more" in page.content.decode()
+
+    def test_a_reviewer_without_a_grant_is_told(self):
+        page = reviewer("nobody", superuser=True).get(address("factversion"))
+        assert "You were granted no scope to review." in page.content.decode()
+
+    def test_what_is_decided_on_is_shown_whole(self):
+        memory, client = Memory(ANA), reviewer("carol")
+        found = memory.record("crm", "anything", origin=TOOL).added
+        value = "x" * 500 + " and, at the very end, everything else"
+        memory.assert_fact("long", subject="s" * 300, predicate="is", value=value, evidence=found)
+        asked = client.post(DECIDE, {"verb": "accept", "chosen": version(ANA, "long", 1).pk})
+        assert "at the very end" in text_of(asked)
+
+    def test_a_second_named_on_a_page_is_known_at_its_end(self):
+        found, client = claims(), reviewer("carol")
+        second = found.lisbon.recorded_at.strftime("%Y-%m-%dT%H:%M:%S")
+        url = address("factversion", found.madrid.pk, "timeline")
+        page = client.get(url, {"known_at": second, "at": "2999-01-01T00:00"})
+        assert "Lisbon (version 1" in text_of(page)
+
+    def test_keys_that_differ_in_what_cannot_be_seen_look_different(self):
+        for key in ("a b", "a  b", "a\u2028b", "a\nb"):
+            Memory(ANA).ingest(key, "text", origin=USER)
+        page = reviewer("carol").get(address("source")).content.decode()
+        shown = re.findall(r'field-named"><a [^>]*>(.*?)</a>', page)
+        assert len(set(shown)) == len(shown) == 4

@@ -14,7 +14,7 @@ from django.test import Client
 from prism_graph import FactStatus, Memory, signals
 from prism_graph.admin import facts as facts_admin
 from prism_graph.models import FactVersion, Source
-from prism_graph.review import decisions
+from prism_graph.review import VersionTarget, decisions
 from tests.admin.reviewing import (
     ANA,
     BO,
@@ -147,7 +147,7 @@ class TestForgery:
 
     def test_a_token_is_a_keyed_hash(self, settings: Any) -> None:
         city = claims()
-        target = decisions.VersionTarget.of(city.madrid, "default")
+        target = VersionTarget.of(city.madrid, "default")
         first = decisions.seen(target)
         settings.SECRET_KEY = "another"
         assert decisions.seen(target) != first

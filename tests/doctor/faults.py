@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from django.db import connections
@@ -19,6 +20,8 @@ HERE: Final = "tenant = 'acme' AND owner = 'ana'"
 DERIVED: Final = f"{HERE} AND number IN (SELECT number FROM prism_graph_derivation WHERE {HERE})"
 BESIDE: Final = (Scope("acme"), *ASIDE[:2])
 # A scope that nothing was written to.
+# Later than all that a test records.
+SOON: Final = f"{datetime.now(UTC) + timedelta(hours=2):%Y-%m-%d %H:%M:%S}"
 STRANGER: Final = "owner = 'cid'"
 
 
@@ -213,7 +216,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "a fact without evidence": Fault("no-evidence", remove("citation", HERE)),
     "a version without an open standing": Fault(
         "no-standing",
-        change("standing", "until = '2100-01-01 00:00:00'", f"{HERE} AND until IS NULL"),
+        change("standing", f"until = '{SOON}'", f"{HERE} AND until IS NULL"),
     ),
     "a version without a standing": Fault("no-standing", remove("standing", OF_VERSION)),
     "two open standings": Fault("two-open-standings", open_again),

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from prism_graph import FactStatus, Memory, Origin, Scope, Trust, signals
 from prism_graph.doctor import Place, examine, put_right
 from prism_graph.models import Chunk, Receipt, Standing
-from tests.doctor.faults import CLAIM, FAULTS, HERE, change, fill, remove
+from tests.doctor.faults import CLAIM, FAULTS, HERE, ONE, STRANGER, change, fill, remove
 from tests.planting import ASIDE, DOCUMENT, MINE, SECRET, USER, plant
 from tests.rawsql import TABLES, sql, stored
 
@@ -232,15 +232,14 @@ class TestFixes:
         assert low
         assert low <= set(open_now.values_list("pk", flat=True))
 
-    def test_a_version_without_a_standing_is_erased_and_one_whose_last_ended_is_retracted(self):
+    def test_a_version_without_an_open_standing_is_retracted(self):
         fill()
         FAULTS["a version without a standing"].plant()
         put_right(EVERYWHERE)
-        assert [each.version for each in Memory(MINE).timeline("Ana") if each.key == "drink"] == [2]
+        drunk = [each for each in Memory(MINE).timeline("Ana") if each.key == "drink"]
+        assert [each.version for each in drunk] == [1, 2]
+        assert drunk[0].status is FactStatus.RETRACTED
         FAULTS["a version without an open standing"].plant()
-        sql(
-            "UPDATE prism_graph_standing SET until = since WHERE until > '2099-01-01'"
-        ) if False else None
         put_right(EVERYWHERE)
         views = [view for view in Memory(MINE).timeline("Ana") if view.scope == MINE]
         assert {view.status for view in views} == {FactStatus.RETRACTED}
@@ -335,3 +334,21 @@ def test_an_index_that_cannot_be_compared_yet_is_put_right_as_well(other) -> Non
     FAULTS["an index that lost its words"].plant()
     assert "index" in ids()
     assert put_right(EVERYWHERE).left == []
+
+
+def test_what_a_moved_link_says_was_derived_goes():
+    memory = Memory(MINE)
+    web = memory.record("web", "Tea is coffee.", origin=TOOL).added
+    memory.ingest("sum", "Tea, summed up.", origin=DOCUMENT, derived_from=web)
+    change("derivation", STRANGER)()
+    change("chunk", "trust = origin_trust")()
+    assert "scope-disagrees" in ids()
+    assert put_right(EVERYWHERE).left == []
+    assert [hit.chunk.source_key for hit in memory.search("tea")] == ["web"]
+
+
+def test_a_clock_does_not_follow_an_instant_far_ahead():
+    fill()
+    change("chunk", "recorded_at = '9999-12-31 00:00:00'", ONE)()
+    assert "clock-behind" in {finding.id for finding in put_right(EVERYWHERE).left}
+    Memory(MINE).record("chat", "Still writing.", origin=USER)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -61,7 +62,13 @@ def test_a_tenant_narrows_it() -> None:
     found, _ = ask("stats", "--tenant", "globex")
     assert list(found["tenants"]) == ["globex"]
     assert found["total"] == found["tenants"]["globex"]
-    assert ask("stats", "--tenant", "nobody")[0]["tenants"] == {}
+
+
+def test_a_tenant_that_was_never_heard_of_is_a_slip_of_the_pen() -> None:
+    plant(MINE)
+    for command in ("stats", "doctor"):
+        with pytest.raises(CommandError, match="nothing of this tenant"):
+            ask(command, "--tenant", "nobody")
 
 
 def test_an_empty_database_is_all_zeros() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from prism_graph.review import Change
 
 SHORT: Final = 120
+_BREAKS: Final = re.compile(r"\r\n|[\n\t]")
 _TAGS: Final = {
     visible.Look.PLAIN: "{}",
     visible.Look.MATCH: "<mark>{}</mark>",
@@ -42,8 +44,8 @@ def text(value: str, matches: Iterable[tuple[int, int]] = ()) -> SafeString:
 
 def short(value: str, length: int = SHORT) -> SafeString:
     """Return the beginning of a stored text, in one line."""
-    line = " ".join(value[: length * 2].split())
-    return text(line if len(line) <= length and len(value) <= length * 2 else line[:length] + "…")
+    line = _BREAKS.sub(" ⏎ ", value[:length])
+    return text(line if len(value) <= length else line + "…")
 
 
 def badge(value: FactStatus | Trust | str | None, note: str = "") -> SafeString:
