@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from tests.rawsql import sql
-
 
 class Killer:
     """The process that starts the others and outlives them."""
@@ -70,6 +68,9 @@ def killing(module: str, known: dict[str, Any]) -> Iterator[Killer]:
 def _wait_for_the_server() -> None:
     """Wait until PostgreSQL has noticed that its clients are gone."""
     from django.db import connection
+
+    # Not above: the process that kills imports this module before it has any models.
+    from tests.rawsql import sql
 
     if connection.vendor != "postgresql":
         return
