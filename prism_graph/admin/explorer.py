@@ -91,6 +91,9 @@ def view(model_admin: ReviewAdmin, request: HttpRequest) -> HttpResponse:
     asked = "query" in request.GET
     form = ExplorerForm(request.GET if asked else None, grant=grant)
     context: dict[str, Any] = {"form": form, "grant": grant}
+    if asked and "known_at" in form.errors:
+        # A picker holds no other text than an instant's.
+        form.data = {**request.GET.dict(), "known_at": ""}
     if asked and form.is_valid():
         context |= _searched(grant, form)
     return model_admin.page(

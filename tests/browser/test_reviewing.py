@@ -205,7 +205,7 @@ class TestErasure:
         claims()
         carol.open(address("source")).click("city-crm", "link").click("Erase…")
         announced = carol.texts(".pg-announced li")
-        assert "Erased here: 1 passages, 1 citations, 1 versions of facts." in announced
+        assert "Erased here: 1 passage, 1 citation, 1 version of a fact." in announced
         carol.click("Erase").click(Receipt.objects.at(ANA).get().pk, "link")
         assert "chunks 1 0" in carol.texts("tbody tr")
         assert carol.open(address("source")).texts(".field-named") == ["city-chat"]
