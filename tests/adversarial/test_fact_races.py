@@ -567,7 +567,8 @@ def test_a_transaction_that_meets_a_deadlock_over_facts_is_told_and_can_be_run_a
         until_done(both)
 
     assert raised(at_once(partial(work, one, other), partial(work, other, one))) == []
-    assert refused == ["second"]
+    # Whoever was refused may take the first lock again before the other wakes, and be refused again.
+    assert set(refused) == {"second"}
     for memory in (one, other):
         assert [view.version for view in versions(memory=memory)] == [1, 2, 3]
 
