@@ -128,6 +128,17 @@ class ReviewAdmin(AnyModelAdmin):
                 return True
         return False
 
+    def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
+        """Return False: no other model refers to a row of memory, so nothing may pick or complete one."""
+        return False
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """Return what a list searches; nothing for the site's autocomplete, which is then not there."""
+        match = request.resolver_match
+        if match is not None and match.url_name == "autocomplete":
+            return ()
+        return super().get_search_fields(request)
+
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
     ) -> tuple[Any, bool]:
