@@ -39,8 +39,20 @@ def place_of(row: Any) -> SafeString:
 
 @register.filter
 def told(value: Any) -> SafeString:
-    """Show a part of an explanation."""
+    """Show a part of an explanation; a number to four digits."""
+    if isinstance(value, str):
+        return display.text(value)
+    if isinstance(value, float):
+        return display.text(f"{value:.4g}")
     return display.text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+@register.filter
+def rows(value: Any) -> list[Mapping[str, Any]] | None:
+    """Return a part of an explanation that is a table; None for any other."""
+    if isinstance(value, list | tuple) and value and all(isinstance(e, Mapping) for e in value):
+        return list(value)
+    return None
 
 
 @register.filter
