@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prism_graph.review import Change
 
 SHORT: Final = 120
+SEPARATOR: Final = " › "
 _BREAKS: Final = re.compile(r"\r\n|[\n\t]")
 _TAGS: Final = {
     visible.Look.PLAIN: "{}",
@@ -59,10 +60,15 @@ def writer(trust: Trust | None, name: str) -> SafeString:
     return format_html("{} {}", badge(trust, "effective trust"), short(name, 40))
 
 
+def spelt(value: Scope) -> str:
+    """Return a scope as plain text, outermost level first."""
+    return SEPARATOR.join(part for part in map(str, value.parts) if part)
+
+
 def scope(value: Scope) -> SafeString:
-    """Return where something stands, outermost level first."""
+    """Return where something stands, as `spelt`, with long parts cut."""
     parts = ((short(part, 60),) for part in map(str, value.parts) if part)
-    return format_html_join(" › ", "{}", parts)
+    return format_html_join(SEPARATOR, "{}", parts)
 
 
 def instant(value: datetime | None) -> SafeString | str:

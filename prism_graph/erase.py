@@ -22,7 +22,7 @@ from prism_graph.models import (
     FactVersion,
     Source,
 )
-from prism_graph.receipts import Order
+from prism_graph.receipts import Erasure, Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.signals import announce, fact_erased, source_erased
@@ -30,49 +30,45 @@ from prism_graph.transactions import stamp, write_block
 from prism_graph.writing import digest
 
 WHY: Final = "erase what rests on erased text, in the scopes below"
-NOTHING: Final = ErasureReport(source_found=False)
 EMPTY: Final = ErasureReport(source_found=True)
 
 Doomed = dict[Scope, list[int]]
 
 
-def erase(scope: Scope, using: str, key: str, order: Order) -> ErasureReport:
+def erase(scope: Scope, using: str, key: str, order: Order) -> Erasure:
     """Erase a source and everything that rests on it. See Memory.erase."""
     key = limits.check_key(key)
     with write_block(using):
         source, at = _locked_source(scope, using, key)
         if source is None:
-            return NOTHING
+            return Erasure.of_nothing()
         chunks = Chunk.objects.db_manager(using).at(scope).filter(source_number=source.number)
         here, below = erase_chunks(scope, using, chunks, at)
         if not here.chunks:
             # What has chunks goes with the last of them; this one had none.
             source.delete(using=using)
             announce(source_erased, Source, scope, using, source=source.id)
-        receipts.write(scope, using, at, order, "erase", key, here=here, below=below)
-        return here
+        return receipts.write(scope, using, at, order, "erase", key, here=here, below=below)
 
 
-def erase_turn(
-    scope: Scope, using: str, conversation: str, turn_id: str, order: Order
-) -> ErasureReport:
+def erase_turn(scope: Scope, using: str, conversation: str, turn_id: str, order: Order) -> Erasure:
     """Erase one turn and everything that rests on it. See Memory.erase_turn."""
     conversation = limits.check_key(conversation, "conversation")
     turn_id = limits.check_key(turn_id, "turn_id")
     with write_block(using):
         source = _sources(scope, using, conversation).first()
         if source is None:
-            return NOTHING
+            return Erasure.of_nothing()
         chunks = Chunk.objects.db_manager(using).at(scope)
         turn = chunks.filter(source_number=source.number, turn_digest=digest(turn_id))
         if not turn.exists():
-            return ErasureReport(source_found=True)
+            return Erasure.of_nothing(source_found=True)
         at = stamp(scope, using)
         here, below = erase_chunks(scope, using, turn, at)
-        if here.chunks:
-            names = ("erase_turn", conversation, turn_id)
-            receipts.write(scope, using, at, order, *names, here=here, below=below)
-        return here
+        if not here.chunks:
+            return Erasure.of_nothing(source_found=True)
+        names = ("erase_turn", conversation, turn_id)
+        return receipts.write(scope, using, at, order, *names, here=here, below=below)
 
 
 def _sources(scope: Scope, using: str, key: str) -> Any:
@@ -158,9 +154,7 @@ def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     sources.filter(among("number", empty))._raw_delete(using)
 
 
-def erase_fact(
-    scope: Scope, using: str, key: str, version: int | None, order: Order
-) -> ErasureReport:
+def erase_fact(scope: Scope, using: str, key: str, version: int | None, order: Order) -> Erasure:
     """Erase a fact, or one version of it. See Memory.erase_fact."""
     key, version = limits.check_key(key), limits.check_version(version, "version")
     facts = Fact.objects.db_manager(using).at(scope).filter(key_digest=digest(key), key=key)
@@ -169,12 +163,12 @@ def erase_fact(
         if version is not None:
             versions = versions.filter(number=version)
         if not versions.filter(fact_number__in=facts.values("number")).exists():
-            return NOTHING
+            return Erasure.of_nothing()
         at = stamp(scope, using)
         fact = facts.first()
         doomed = list(versions.filter(fact_number=fact.number)) if fact else []
         if fact is None or not doomed:
-            return NOTHING
+            return Erasure.of_nothing()
         numbers = [each.number for each in doomed]
         links = Citation.objects.db_manager(using).at(scope).filter(fact_number=fact.number)
         here = ErasureReport(
@@ -186,5 +180,4 @@ def erase_fact(
         for each in doomed:
             announce(fact_erased, FactVersion, scope, using, fact=fact.id, version=each.id)
         names = (key,) if version is None else (key, str(version))
-        receipts.write(scope, using, at, order, "erase_fact", *names, here=here, below=EMPTY)
-        return here
+        return receipts.write(scope, using, at, order, "erase_fact", *names, here=here, below=EMPTY)

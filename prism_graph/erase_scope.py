@@ -10,7 +10,7 @@ from django.db import connections
 from django.db.models import Exists, OuterRef
 
 from prism_graph import receipts
-from prism_graph.erase import EMPTY, NOTHING
+from prism_graph.erase import EMPTY
 from prism_graph.errors import InvalidInput
 from prism_graph.models import (
     MODELS,
@@ -22,7 +22,7 @@ from prism_graph.models import (
     ScopeClock,
     Source,
 )
-from prism_graph.receipts import Order
+from prism_graph.receipts import Erasure, Order
 from prism_graph.records import ErasureReport
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.signals import announce, memory_erased
@@ -38,9 +38,7 @@ COUNTED: Final[dict[Any, str]] = {
 }
 
 
-def erase_everything(
-    scope: Scope, using: str, include_owners: object, order: Order
-) -> ErasureReport:
+def erase_everything(scope: Scope, using: str, include_owners: object, order: Order) -> Erasure:
     """Erase a scope and every scope below it. See Memory.erase_everything."""
     if not scope.owner and include_owners is not True:
         raise InvalidInput(
@@ -49,7 +47,7 @@ def erase_everything(
     subtree = {name: part for name, part in scope.columns.items() if part}
     with write_block(using):
         if not any(_rows(using, model, subtree).exists() for model in _tables()):
-            return NOTHING
+            return Erasure.of_nothing()
         at = stamp(scope, using)
         clocks = _closed(using, subtree)
         own = clocks.pop(scope)
@@ -61,8 +59,8 @@ def erase_everything(
         for batch in batches(list(clocks.values())):
             _rows(using, ScopeClock, subtree).filter(id__in=batch)._raw_delete(using)
         announce(memory_erased, Source, scope, using)
-        receipts.write(scope, using, at, order, "erase_everything", here=here, below=below)
-        return replace(here, chunks=here.chunks + below.chunks)
+        done = receipts.write(scope, using, at, order, "erase_everything", here=here, below=below)
+        return replace(done, told=replace(here, chunks=here.chunks + below.chunks))
 
 
 def _tables() -> Iterator[Any]:

@@ -368,7 +368,7 @@ class Memory:
         it goes, else it is judged again and keeps the lower status. Counts are of this scope. A receipt
         without content stays. Erasing what is not there gives zeros and writes nothing.
         """
-        return erase.erase(self._scope, self._using, key, Order.by(actor, reason))
+        return erase.erase(self._scope, self._using, key, Order.by(actor, reason)).told
 
     @sensitive_variables()
     def erase_turn(
@@ -376,7 +376,7 @@ class Memory:
     ) -> ErasureReport:
         """Erase one turn of a conversation and everything that rests on it, as `erase` does."""
         order = Order.by(actor, reason)
-        return erase.erase_turn(self._scope, self._using, conversation, turn_id, order)
+        return erase.erase_turn(self._scope, self._using, conversation, turn_id, order).told
 
     @sensitive_variables()
     def erase_fact(
@@ -384,7 +384,7 @@ class Memory:
     ) -> ErasureReport:
         """Erase a fact of exactly this scope, or one version of it, for good; its evidence stays."""
         order = Order.by(actor, reason)
-        return erase.erase_fact(self._scope, self._using, key, version, order)
+        return erase.erase_fact(self._scope, self._using, key, version, order).told
 
     @sensitive_variables()
     def erase_everything(
@@ -396,7 +396,8 @@ class Memory:
         of these scopes, facts in this one. Receipts stay.
         """
         order = Order.by(actor, reason)
-        return erase_scope.erase_everything(self._scope, self._using, include_owners, order)
+        done = erase_scope.erase_everything(self._scope, self._using, include_owners, order)
+        return done.told
 
     # Each runs in Django's database thread, so the event loop goes on meanwhile.
     aingest = _twin(ingest)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any, Final
+
+from django.db.models import Q
 
 from prism_graph.doors import scope_of
 from prism_graph.limits import MAX_IDS, askable, check_ids
@@ -86,6 +90,11 @@ def source_view(source: Source) -> SourceView:
         retired_at=source.retired_at,
         scope=scope_of(source),
     )
+
+
+def any_of(rows: Iterable[Mapping[str, Any]]) -> Q:
+    """Return the condition that names several rows, each by some of its columns; at least one."""
+    return reduce(or_, (Q(**columns) for columns in rows))
 
 
 def get(scope: Scope, using: str, ids: Iterable[Any]) -> list[ChunkView]:

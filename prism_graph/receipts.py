@@ -32,6 +32,25 @@ class Order:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What one erasure did: counts of the scope itself, of those below it, and its receipt's id.
+
+    `told` is for the caller, who is not shown what went beside the scope. Without a receipt nothing went.
+    """
+
+    told: ErasureReport
+    here: ErasureReport
+    below: ErasureReport
+    receipt: str = ""
+
+    @classmethod
+    def of_nothing(cls, *, source_found: bool = False) -> Self:
+        """Return an erasure that found nothing to erase."""
+        nothing = ErasureReport(source_found=source_found)
+        return cls(nothing, nothing, nothing)
+
+
 def target_of(scope: Scope, operation: str, *names: str) -> str:
     """Return the hash that a receipt keeps of what was named: HMAC-SHA256 under the project's SECRET_KEY."""
     # Each name with its length, so that no two lists of names spell the same text.
@@ -48,7 +67,7 @@ def write(
     *names: str,
     here: ErasureReport,
     below: ErasureReport,
-) -> None:
+) -> Erasure:
     """Store the receipt of one erasure: counts of the scope itself, and of those below it."""
     receipt = Receipt(
         operation=operation,
@@ -61,3 +80,4 @@ def write(
     )
     # In bulk, without Django's signals: a rehearsed erasure must not be heard of.
     Receipt.objects.db_manager(using).at(scope).bulk_create([receipt])
+    return Erasure(here, here, below, receipt.id)

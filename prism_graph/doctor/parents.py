@@ -10,9 +10,10 @@ from django.db.models import Exists, OuterRef, Q
 from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.doctor.check import RowCheck
-from prism_graph.doctor.place import MODELS, Place, same
+from prism_graph.doctor.place import Place, same
 from prism_graph.erase import EMPTY, erase_chunks
 from prism_graph.models import (
+    MODELS,
     Chunk,
     ChunkText,
     Citation,

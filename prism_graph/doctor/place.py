@@ -13,18 +13,6 @@ from django.db.models import OuterRef
 
 from prism_graph import receipts
 from prism_graph.errors import InvalidScope
-from prism_graph.models import (
-    Chunk,
-    ChunkText,
-    Citation,
-    Derivation,
-    Fact,
-    FactVersion,
-    Receipt,
-    ScopeClock,
-    Source,
-    Standing,
-)
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport
 from prism_graph.repair import Progress, quietly
@@ -34,10 +22,6 @@ from prism_graph.writing import BATCH
 
 WHY: Final = "look for rows that contradict each other, and put them right"
 DOCTOR: Final = "prism_graph_doctor"
-MODELS: Final[tuple[Any, ...]] = (
-    *(Source, Chunk, ChunkText, Derivation),
-    *(Fact, FactVersion, Standing, Citation, Receipt, ScopeClock),
-)
 
 # Puts right the rows of one scope, given its next recorded instant and the rows as tuples.
 Act = Callable[[Scope, datetime, list[Any]], None]

@@ -10,7 +10,8 @@ from prism_graph.bases.citing import upward_check
 from prism_graph.bases.facts import STATUSES
 from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.doctor.check import Check, Finding, RowCheck
-from prism_graph.doctor.place import MODELS, Place
+from prism_graph.doctor.place import Place
+from prism_graph.models import MODELS
 
 # What checks of their own look at.
 _ELSEWHERE: Final = (SCOPE_RULE, upward_check("").condition, Q(status__in=STATUSES))

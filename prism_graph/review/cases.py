@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 
 from django.db import connections
@@ -133,11 +131,10 @@ def _place(row: Any, fact: int, version: int) -> Place:
 
 def _at(places: Iterable[Place]) -> Q:
     """Return one alternative for each version."""
-    named = (
-        Q(**dict(zip(COLUMNS, parts, strict=True)), fact_number=fact, version=version)
+    return reading.any_of(
+        {**dict(zip(COLUMNS, parts, strict=True)), "fact_number": fact, "version": version}
         for parts, fact, version in places
     )
-    return reduce(or_, named)
 
 
 def _standings(grant: ReviewGrant, using: str, places: Iterable[Place]) -> dict[Place, Standing]:

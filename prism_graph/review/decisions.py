@@ -12,7 +12,6 @@ from typing import Any, Final
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from prism_graph.errors import FactConflict, PrismGraphError, StaleReview, WriteConflict
-from prism_graph.models import Receipt
 from prism_graph.receipts import Order
 from prism_graph.records import ErasureReport, FactView
 from prism_graph.review.targets import Decision, Target
@@ -84,14 +83,11 @@ def _outcome(target: Target, decision: Decision) -> Outcome:
     except PrismGraphError as refusal:
         over = target.in_its_place() if isinstance(refusal, FactConflict) else None
         return _sealed(decision, state, Outcome("", refusal=str(refusal), over=over))
-    changes = tuple(_changes(before, target.versions()))
-    outcome = Outcome("", changes, erased)
+    outcome = Outcome("", tuple(_changes(before, target.versions())))
     if erased is not None:
-        # The scope is locked, so the newest receipt is this erasure's.
-        receipts = Receipt.objects.db_manager(target.using).at(target.scope)
-        receipt = receipts.latest("erased_at")
-        below = ErasureReport(source_found=True, **receipt.counts_below)
-        outcome = replace(outcome, erased_below=below, receipt=receipt.id)
+        outcome = replace(
+            outcome, erased=erased.here, erased_below=erased.below, receipt=erased.receipt
+        )
     return _sealed(decision, state, outcome)
 
 

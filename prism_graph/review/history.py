@@ -8,8 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from django.db.models import Q
-
+from prism_graph import reading
 from prism_graph.intervals import Stated, held
 from prism_graph.models import FactVersion, Standing
 from prism_graph.policy import UNDECIDED, FactStatus
@@ -122,9 +121,10 @@ def histories(scope: Scope, using: str, subject: str, limit: int = MAX_FACTS) ->
 
 
 def _standings(scope: Scope, using: str, named: Sequence[Any]) -> list[Any]:
-    wanted = Q()
-    for *parts, number, _ in named:
-        wanted |= Q(**dict(zip(COLUMNS, parts, strict=True)), fact_number=number)
+    wanted = reading.any_of(
+        {**dict(zip(COLUMNS, parts, strict=True)), "fact_number": number}
+        for *parts, number, _ in named
+    )
     standings = Standing.objects.db_manager(using).visible_to(scope).filter(wanted)
     newest = list(
         standings.order_by("-since", "-version").values_list(

@@ -18,8 +18,8 @@ from prism_graph.fulltext import engine
 from prism_graph.intervals import Held, contested
 from prism_graph.models import Chunk, Citation, Derivation, FactVersion, Source
 from prism_graph.policy import FactStatus
-from prism_graph.receipts import Order
-from prism_graph.records import ErasureReport, FactView
+from prism_graph.receipts import Erasure, Order
+from prism_graph.records import FactView
 from prism_graph.scope import Scope
 
 WHY: Final = "what an erasure would take along, in the scopes below"
@@ -65,7 +65,7 @@ class Target(Protocol):
         """Return the versions of a fact under decision, none for a source."""
         ...
 
-    def carry_out(self, decision: Decision) -> ErasureReport | None:
+    def carry_out(self, decision: Decision) -> Erasure | None:
         """Do it; return what an erasure removed."""
         ...
 
@@ -102,7 +102,7 @@ class VersionTarget:
         views = factrows.standing(self.scope, self.using, question)
         return tuple(view for view in views if view.scope == self.scope)
 
-    def carry_out(self, decision: Decision) -> ErasureReport | None:
+    def carry_out(self, decision: Decision) -> Erasure | None:
         """Do it through the services behind Memory."""
         place = (self.scope, self.using, self.key)
         by: dict[str, Any] = {"actor": decision.actor, "reason": decision.reason}
@@ -164,7 +164,7 @@ class SourceTarget:
         """Return none."""
         return ()
 
-    def carry_out(self, decision: Decision) -> ErasureReport | None:
+    def carry_out(self, decision: Decision) -> Erasure | None:
         """Erase it."""
         order = Order.by(decision.actor, decision.reason)
         return erase.erase(self.scope, self.using, self.key, order)

@@ -6,15 +6,18 @@ import os
 import pty
 import sys
 from collections.abc import Iterator
+from functools import partial
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from prism_graph import Memory, Scope, signals
+from prism_graph import Memory, Scope, erase, signals
+from prism_graph.errors import StaleReview
+from prism_graph.management.commands.prism_graph_erase import confirmed, rehearsed
 from prism_graph.models import Receipt
-from prism_graph.receipts import target_of
+from prism_graph.receipts import Order, target_of
 from tests.management.running import ask, refusal, run
 from tests.planting import DOCUMENT, MINE, USER, plant
 from tests.rawsql import stored, vocabulary
@@ -256,3 +259,16 @@ class TestAsking:
         monkeypatch.setattr(sys, "stdin", StringIO("yes\n"))
         assert "--no-input" in refusal("erase", *HERE, "--source", "doc")
         assert stored() == before
+
+
+@pytest.mark.django_db
+def test_what_was_confirmed_is_erased_or_nothing() -> None:
+    plant(MINE)
+    order = partial(erase.erase, MINE, "default", "chat", Order())
+    shown = rehearsed("default", order)
+    Memory(MINE).record("chat", "One more turn.", origin=USER)
+    before = stored()
+    with pytest.raises(StaleReview):
+        confirmed("default", order, shown)
+    assert stored() == before
+    assert confirmed("default", order, rehearsed("default", order)).here.chunks == 2

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from prism_graph.errors import InvalidInput
+from prism_graph import erase, erase_scope
+from prism_graph.errors import InvalidInput, StaleReview
 from prism_graph.management.base import Answer, MemoryCommand, spelt
-from prism_graph.memory import Memory
-from prism_graph.records import ErasureReport
-from prism_graph.rehearsal import carry_out
+from prism_graph.receipts import Erasure, Order
 from prism_graph.scope import Scope
+from prism_graph.transactions import rehearsal, write_block
 
 
 class Command(MemoryCommand):
@@ -48,19 +47,21 @@ class Command(MemoryCommand):
     def answer(self, using: str, options: Mapping[str, Any]) -> Answer:
         """Erase, or rehearse it."""
         scope = self.scope_of(options)
-        run = partial(carry_out, scope, using, _erasure(scope, using, options))
+        run = _erasure(scope, using, options)
         if options["dry_run"]:
-            return _answer(scope, run(rehearse=True), dry_run=True)
+            return _answer(scope, rehearsed(using, run), dry_run=True)
         if options["interactive"]:
             if not sys.stdin.isatty():
                 raise CommandError(
                     "Nothing was erased: nobody can be asked here. Look with --dry-run, then give "
                     "--no-input."
                 )
-            rehearsed = _answer(scope, run(rehearse=True), dry_run=True)
-            if not rehearsed["found"]:
-                return {**rehearsed, "dry_run": False}
-            self._ask(rehearsed)
+            looked = rehearsed(using, run)
+            shown = _answer(scope, looked, dry_run=True)
+            if not shown["found"]:
+                return {**shown, "dry_run": False}
+            self._ask(shown)
+            return _answer(scope, confirmed(using, run, looked), dry_run=False)
         return _answer(scope, run(), dry_run=False)
 
     def _ask(self, rehearsed: Answer) -> None:
@@ -94,27 +95,46 @@ class Command(MemoryCommand):
             self.say(f"  {name.replace('_', ' '):<16} {count:>10,}", str, out)
 
 
-def _erasure(scope: Scope, using: str, options: Mapping[str, Any]) -> Callable[[], ErasureReport]:
-    memory, order = (
-        Memory(scope, using=using),
-        {name: options[name] for name in ("actor", "reason")},
-    )
+def _erasure(scope: Scope, using: str, options: Mapping[str, Any]) -> Callable[[], Erasure]:
+    order, place = Order.by(options["actor"], options["reason"]), (scope, using)
     if options["fact_version"] is not None and options["fact"] is None:
         raise InvalidInput("--fact-version goes with --fact.")
     if options["include_owners"] and not options["everything"]:
         raise InvalidInput("--include-owners goes with --everything.")
     if options["source"] is not None:
-        return partial(memory.erase, options["source"], **order)
+        return partial(erase.erase, *place, options["source"], order)
     if options["turn"] is not None:
-        return partial(memory.erase_turn, *options["turn"], **order)
+        conversation, turn_id = options["turn"]
+        return partial(erase.erase_turn, *place, conversation, turn_id, order)
     if options["fact"] is not None:
-        return partial(memory.erase_fact, options["fact"], options["fact_version"], **order)
+        return partial(erase.erase_fact, *place, options["fact"], options["fact_version"], order)
     if not scope.owner and not options["include_owners"]:
         raise InvalidInput(
             "This erases every owner of the tenant: give --include-owners if that is meant."
         )
-    return partial(memory.erase_everything, include_owners=options["include_owners"], **order)
+    return partial(erase_scope.erase_everything, *place, options["include_owners"], order)
 
 
-def _answer(scope: Scope, removal: Any, *, dry_run: bool) -> Answer:
-    return {"scope": scope.columns, "dry_run": dry_run, **asdict(removal)}
+def rehearsed(using: str, run: Callable[[], Erasure]) -> Erasure:
+    """Erase, count, and take it back: no receipt stays, and no signal is sent."""
+    with rehearsal(using):
+        return run()
+
+
+def confirmed(using: str, run: Callable[[], Erasure], shown: Erasure) -> Erasure:
+    """Erase what was shown. Raises StaleReview, and erases nothing, when more or less would go by now."""
+    with write_block(using):
+        done = run()
+        if (done.here, done.below) != (shown.here, shown.below):
+            raise StaleReview
+    return done
+
+
+def _answer(scope: Scope, done: Erasure, *, dry_run: bool) -> Answer:
+    return {
+        "scope": scope.columns,
+        "dry_run": dry_run,
+        "found": bool(done.receipt),
+        "here": done.here.counts,
+        "below": done.below.counts,
+    }
