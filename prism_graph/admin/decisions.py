@@ -197,13 +197,13 @@ class DecidingAdmin(ReviewAdmin):
             # Afterwards: what changed before the rehearsal shows, and nothing that changed comes back.
             if seen is not None and review.seen(target) != seen:
                 raise StaleReview
+            instead = None
+            if outcome.over is not None:
+                instead = review.rehearse(target, replace(decision, over=outcome.over))
         except PrismGraphError as refusal:
             return Announced(row, self.claim(row), Outcome("", refusal=str(refusal)))
         announced = Announced(row, self.claim(row), outcome, _effects(outcome))
-        if outcome.over is None:
-            return announced
-        instead = review.rehearse(target, replace(decision, over=outcome.over))
-        if instead.refusal:
+        if instead is None or instead.refusal:
             return announced
         return replace(announced, instead=instead, instead_effects=_effects(instead))
 
