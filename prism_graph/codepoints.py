@@ -56,10 +56,6 @@ def character_class(*ranges: tuple[tuple[int, int], ...]) -> str:
 
 _UNSTORABLE = re.compile("[\\x00" + character_class(SURROGATE) + "]")
 _UNIDENTIFYING = re.compile("[" + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE) + "]")
-# A backslash that would look like one of ours is shown as well.
-_HIDDEN = re.compile(
-    "[" + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE, UNSEEN) + "]|\\\\(?=u\\{)"
-)
 _SPACES = "[" + character_class(SPACE) + "]"
 _EDGE_SPACE = re.compile(f"^{_SPACES}|{_SPACES}$")
 
@@ -75,11 +71,3 @@ def is_identifier_safe(text: str) -> bool:
     False for control, default-ignorable and surrogate characters, and for spaces at either end.
     """
     return _UNIDENTIFYING.search(text) is None and _EDGE_SPACE.search(text) is None
-
-
-def visible(text: str) -> str:
-    r"""Return the text on one line, with what a reader would not see spelt `\u{XXXX}`.
-
-    That is every control, invisible, bidi and surrogate character.
-    """
-    return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):04X}}}", text)

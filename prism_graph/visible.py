@@ -29,6 +29,10 @@ _HIDDEN: Final = (
 )
 _ODD = regex.compile(rf"{_HIDDEN}|(?<=\p{{M}}{{{MAX_MARKS}}})\p{{M}}+")
 _ANY_HIDDEN = re.compile(_HIDDEN)
+# A backslash that would look like one of ours is spelt as well.
+_ESCAPED = re.compile(
+    "[" + character_class(DEFAULT_IGNORABLE, CONTROL, SURROGATE, UNSEEN) + "]|\\\\(?=u\\{)"
+)
 
 
 class Look(Enum):
@@ -84,3 +88,11 @@ def _name(odd: str) -> Piece:
     if len(odd) > 1 or (unicodedata.category(odd).startswith("M") and not hides(odd)):
         return Piece(f"+{len(odd)}", Look.NAMED, "combining marks")
     return Piece(f"U+{ord(odd):04X}", Look.NAMED, unicodedata.name(odd, "control").lower())
+
+
+def escaped(text: str) -> str:
+    r"""Return the text on one line, with what a reader would not see spelt `\u{XXXX}`.
+
+    That is every control, invisible, bidi and surrogate character.
+    """
+    return _ESCAPED.sub(lambda found: f"\\u{{{ord(found[0]):04X}}}", text)

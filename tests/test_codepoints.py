@@ -76,26 +76,3 @@ class TestRules:
     @pytest.mark.parametrize("text", ["a\x00", "\ud800", "x" * 10_000 + "\udfff", "\x00\x00"])
     def test_one_bad_character_is_enough(self, text):
         assert not codepoints.is_storable(text)
-
-
-class TestVisible:
-    @pytest.mark.parametrize(
-        ("text", "shown"),
-        [
-            ("plain, é, 漢, 😀", "plain, é, 漢, 😀"),
-            ("red\x1b[31m", "red\\u{001B}[31m"),
-            ("a\nb\tc\x7f\x85", "a\\u{000A}b\\u{0009}c\\u{007F}\\u{0085}"),
-            ("txt\u202ecod", "txt\\u{202E}cod"),
-            ("a\u200bb\U000e0041", "a\\u{200B}b\\u{E0041}"),
-            ("\udcff\u2028\ufff9", "\\u{DCFF}\\u{2028}\\u{FFF9}"),
-            ("\\u{202E} c:\\users", "\\u{005C}u{202E} c:\\users"),
-        ],
-    )
-    def test_what_a_terminal_would_hide_or_obey_is_spelt(self, text, shown):
-        assert codepoints.visible(text) == shown
-
-    @given(st.text())
-    def test_two_texts_never_look_the_same(self, text):
-        spelt = codepoints.visible(text)
-        read = re.sub(r"\\u\{([0-9A-F]+)\}", lambda found: chr(int(found[1], 16)), spelt)
-        assert read == text

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_graph.codepoints import CONTROL, DEFAULT_IGNORABLE
-from prism_graph.visible import MAX_MARKS, Look, Piece, hides, pieces, plain
+from prism_graph.visible import MAX_MARKS, Look, Piece, escaped, hides, pieces, plain
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -61,3 +63,26 @@ def test_matches_are_told_from_the_rest(text, one, other):
     parts = list(pieces(text, [(start, end)]))
     matched = [piece.text for piece in parts if piece.look is Look.MATCH]
     assert "".join(matched) == shown(text[start:end])
+
+
+class TestEscaped:
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("plain, é, 漢, 😀", "plain, é, 漢, 😀"),
+            ("red\x1b[31m", "red\\u{001B}[31m"),
+            ("a\nb\tc\x7f\x85", "a\\u{000A}b\\u{0009}c\\u{007F}\\u{0085}"),
+            ("txt\u202ecod", "txt\\u{202E}cod"),
+            ("a\u200bb\U000e0041", "a\\u{200B}b\\u{E0041}"),
+            ("\udcff\u2028\ufff9", "\\u{DCFF}\\u{2028}\\u{FFF9}"),
+            ("\\u{202E} c:\\users", "\\u{005C}u{202E} c:\\users"),
+        ],
+    )
+    def test_what_a_terminal_would_hide_or_obey_is_spelt(self, text, shown):
+        assert escaped(text) == shown
+
+    @given(st.text())
+    def test_two_texts_never_look_the_same(self, text):
+        spelt = escaped(text)
+        read = re.sub(r"\\u\{([0-9A-F]+)\}", lambda found: chr(int(found[1], 16)), spelt)
+        assert read == text

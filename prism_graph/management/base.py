@@ -11,10 +11,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from tqdm import tqdm
 
-from prism_graph.codepoints import visible
 from prism_graph.errors import InvalidInput, InvalidScope, PrismGraphError
 from prism_graph.models import MODELS, ScopeClock, Source
 from prism_graph.scope import COLUMNS, Scope
+from prism_graph.visible import escaped
 
 Answer = Mapping[str, Any]
 WHY = "see whether a tenant is known, for an operator"
@@ -108,7 +108,7 @@ class MemoryCommand(BaseCommand):
         """Print one line, with what a terminal would hide or obey made visible."""
         out = out or self.stdout
         encoding = getattr(out, "encoding", None) or "utf-8"
-        safe = visible(text).encode(encoding, "backslashreplace").decode(encoding)
+        safe = escaped(text).encode(encoding, "backslashreplace").decode(encoding)
         # Its own style would colour every line on stderr as an error.
         out.write(style(safe), str)
 

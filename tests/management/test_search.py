@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prism_graph import Memory, Origin, Scope, Trust
-from prism_graph.management.plain import plain
+from prism_graph.management.jsonable import jsonable
 from tests.management.running import ask, refusal, run
 from tests.planting import ASIDE, MINE, SECRET, plant
 from tests.rawsql import stored
@@ -38,7 +38,7 @@ class TestView:
         hits = Memory(scope).search(SECRET, limit=100)
         found, code = ask("search", SECRET, *options(scope), "--limit", "100")
         assert (code, found["scope"]) == (0, scope.columns)
-        assert found["hits"] == plain(hits)
+        assert found["hits"] == jsonable(hits)
         said = run("search", SECRET, *options(scope), "--limit", "100")[0]
         for hit in hits:
             assert hit.chunk.id in said
@@ -73,7 +73,7 @@ class TestView:
         )
         hits = Memory(MINE).search("the zebra", **given)
         assert len(hits) == 3
-        assert found["hits"] == plain(hits)
+        assert found["hits"] == jsonable(hits)
         assert all(hit["explain"] for hit in found["hits"])
 
     def test_an_owner_spelt_like_a_model_instance_is_the_stored_one(self):

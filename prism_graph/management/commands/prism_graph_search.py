@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from prism_graph.management.base import Answer, MemoryCommand, spelt
-from prism_graph.management.plain import plain
+from prism_graph.management.jsonable import jsonable
 from prism_graph.memory import Memory
 from prism_graph.trust import Trust
 
@@ -50,7 +50,7 @@ class Command(MemoryCommand):
             neighbours=options["neighbours"],
             explain=options["explain"],
         )
-        return {"scope": scope.columns, "hits": plain(hits)}
+        return {"scope": scope.columns, "hits": jsonable(hits)}
 
     def show(self, answer: Answer) -> None:
         """Print the hits, best first."""
