@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import logging
+import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -13,6 +15,8 @@ from django.conf import settings
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
+from prism_graph import embedders
+from prism_graph.embedders import Embedder
 from prism_graph.errors import InvalidScope, InvalidSettings
 from prism_graph.policy import NoPolicy
 from prism_graph.scope import Scope
@@ -26,6 +30,13 @@ APP: Final = "prism_graph"
 def _positive(value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return "must be a whole number of at least 1"
+    return None
+
+
+def _seconds(value: Any) -> str | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 < value <= threading.TIMEOUT_MAX:
+        return "must be a number of seconds above 0"
     return None
 
 
@@ -93,6 +104,11 @@ class Config:
         default=None, metadata={"check": _optional(_importable)}
     )
     MODELS_APP: str | None = field(default=None, metadata={"check": _optional(_label)})
+    EMBEDDER: str | Mapping[str, Any] | Callable[[], Any] | Embedder | None = field(
+        default=None, metadata={"check": _optional(embedders.complaint)}
+    )
+    # How long a search waits for the vector of its query.
+    EMBED_SECONDS: float = field(default=2.0, metadata={"check": _seconds})
 
 
 def problems(raw: Any) -> list[tuple[str, str]]:
@@ -181,3 +197,43 @@ def owner_id(instance: Any) -> str:
     if not isinstance(owner, str):
         raise InvalidScope("PRISM_GRAPH['OWNER_ID'] must return text.")
     return owner
+
+
+class _Made:
+    """The embedder in force: made once, by the first thread that asks, and for one value of the setting."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made_for: Config | None = None
+        self.embedder: Embedder | None = None
+
+    def get(self) -> Embedder | None:
+        with self.lock:
+            now = config()
+            if self.made_for is not now:
+                self.embedder = None if now.EMBEDDER is None else embedders.make(now.EMBEDDER)
+                self.made_for = now
+            return self.embedder
+
+
+_made = _Made()
+# Models and connections do not survive a fork; the parent's are kept, as closing them would cut it off.
+_parents: Final[list[_Made]] = []
+
+
+def _forked() -> None:
+    global _made
+    _parents.append(_made)
+    _made = _Made()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def embedder() -> Embedder | None:
+    """Return what EMBEDDER makes, loaded at the first call; None where no embedder is set.
+
+    Raises InvalidSettings when it cannot be made.
+    """
+    return _made.get()

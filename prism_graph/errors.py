@@ -95,3 +95,19 @@ class AmbiguousFact(PrismGraphError):
 
 class StaleReview(PrismGraphError):
     """What this decision rests on has changed since the page was drawn: look again, then decide."""
+
+
+class EmbeddingFailed(PrismGraphError):
+    """The embedder made no vectors of these texts: embed them one by one to find which it refuses."""
+
+
+class EmbedderUnavailable(EmbeddingFailed):
+    """The embedder cannot be reached now: nothing is wrong with the texts, try again later."""
+
+
+class InvalidVector(EmbeddingFailed):
+    """The embedder returned what is no vector: see that model and dimensions are set as it answers."""
+
+
+class EmbeddingSpaceMismatch(PrismGraphError):
+    """Another embedder made these vectors: run `manage.py prism_graph_migrate_vectors`."""

@@ -26,6 +26,7 @@ ORDER: Final = (
     "",  # prism_graph/__init__.py: public names
     # storage: rows and engines
     *(
+        "embedders",
         "conf",
         "signals",
         "doors",

@@ -40,6 +40,8 @@ def test_a_project_without_mistakes_has_no_messages() -> None:
         ({"XYZ": 1}, "Known keys"),
         ({"MAX_TEXT": "10 MB"}, "Correct or remove 'MAX_TEXT'."),
         ({"CHUNKER": "no.such.chunker"}, "Correct or remove 'CHUNKER'."),
+        ({"EMBEDDER": "hashings"}, "Correct or remove 'EMBEDDER'."),
+        ({"EMBED": "hashing"}, "Did you mean 'EMBEDDER'?"),
         ([], "Set PRISM_GRAPH = {}"),
     ],
 )

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ from django.test import override_settings
 
 from prism_graph import Memory, Origin, Scope, Trust, conf
 from prism_graph.chunking import MarkdownChunker, Piece, PlainTextChunker
+from prism_graph.embedders.hashing import HashingEmbedder
 from prism_graph.errors import InvalidScope, InvalidSettings
 
 ACME = Scope("acme")
@@ -45,6 +49,9 @@ GOOD: list[Any] = [
     {"OWNER_ID": None, "REVIEW_SCOPES": None},
     {"OWNER_ID": "tests.test_conf.loud_owner"},
     {"OWNER_ID": loud_owner, "REVIEW_SCOPES": lambda user: []},
+    *({"EMBEDDER": value} for value in (None, "hashing", HashingEmbedder, HashingEmbedder(8))),
+    {"EMBEDDER": {"provider": "hashing", "dimensions": 8}},
+    *({"EMBED_SECONDS": value} for value in (1, 0.25, 2.0)),
 ]
 # The setting, and what its complaint must name.
 BAD: list[tuple[Any, str]] = [
@@ -67,6 +74,22 @@ BAD: list[tuple[Any, str]] = [
         ({name: value}, name)
         for name in ("OWNER_ID", "REVIEW_SCOPES")
         for value in (7, "", "no.such.module", "tests.test_conf.ACME", [])
+    ),
+    *(
+        ({"EMBEDDER": value}, "EMBEDDER")
+        for value in (
+            7,
+            "",
+            "hashings",
+            "tests.test_conf.ACME",
+            [],
+            {},
+            {"provider": "hashing", "x": 1},
+        )
+    ),
+    *(
+        ({"EMBED_SECONDS": value}, "EMBED_SECONDS")
+        for value in (0, -1.0, "2", None, True, float("nan"), float("inf"), 1e300)
     ),
 ]
 
@@ -128,3 +151,53 @@ def test_what_is_no_saved_instance_is_no_owner(bad: Any) -> None:
 def test_an_unsaved_instance_is_no_owner() -> None:
     with pytest.raises(InvalidScope):
         conf.owner_id(User(username="ann"))
+
+
+def test_without_the_setting_there_is_no_embedder() -> None:
+    assert conf.embedder() is None
+
+
+def test_an_embedder_is_made_once_until_the_setting_changes() -> None:
+    with override_settings(PRISM_GRAPH={"EMBEDDER": "hashing"}):
+        first = conf.embedder()
+        assert isinstance(first, HashingEmbedder)
+        assert conf.embedder() is first
+    assert conf.embedder() is None
+    with override_settings(PRISM_GRAPH={"EMBEDDER": {"provider": "hashing", "dimensions": 8}}):
+        assert getattr(conf.embedder(), "dimensions", None) == 8
+
+
+def test_one_thread_makes_the_embedder_and_the_others_wait() -> None:
+    made: list[HashingEmbedder] = []
+    waiting = threading.Barrier(4, timeout=10)
+
+    def slow() -> HashingEmbedder:
+        threading.Event().wait(0.05)
+        made.append(HashingEmbedder())
+        return made[-1]
+
+    def ask(_: int) -> Any:
+        waiting.wait()
+        return conf.embedder()
+
+    with override_settings(PRISM_GRAPH={"EMBEDDER": slow}), ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(ask, range(4)))
+    assert len(made) == 1
+    assert found == made * 4
+
+
+def test_an_embedder_that_cannot_be_made_is_tried_again() -> None:
+    answers: list[Any] = [None, HashingEmbedder()]
+    with override_settings(PRISM_GRAPH={"EMBEDDER": lambda: answers.pop(0)}):
+        with pytest.raises(InvalidSettings):
+            conf.embedder()
+        assert isinstance(conf.embedder(), HashingEmbedder)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conf, "_made", conf._Made())
+    with override_settings(PRISM_GRAPH={"EMBEDDER": "hashing"}):
+        parents = conf.embedder()
+        conf._forked()
+        assert conf.embedder() is not parents
