@@ -17,8 +17,11 @@ class PrismGraphConfig(AppConfig):
         """Register what keeps the index true and deletion scoped."""
         from prism_graph import checks, models, receivers
         from prism_graph.bases import AbstractChunkText
+        from prism_graph.signals import chunks_going, source_ingested
 
         checks.register_all()
+        source_ingested.connect(receivers.embed_new)
+        chunks_going.connect(receivers.forget_vectors)
         post_migrate.connect(receivers.restore_index, sender=self)
         for model in models.MODELS:
             pre_delete.connect(receivers.refuse_collector, sender=model)

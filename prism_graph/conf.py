@@ -15,10 +15,11 @@ from django.conf import settings
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
-from prism_graph import embedders
+from prism_graph import embedders, storenames
 from prism_graph.embedders import Embedder
 from prism_graph.errors import InvalidScope, InvalidSettings
 from prism_graph.policy import NoPolicy
+from prism_graph.ranking import Fusion
 from prism_graph.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -82,6 +83,24 @@ def _label(value: Any) -> str | None:
     return "must be the label of an app of your own"
 
 
+def _fusion(value: Any) -> str | None:
+    try:
+        Fusion.of(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _previous(value: Any) -> str | None:
+    if not isinstance(value, Mapping) or not set(value) <= {"VECTORS", "EMBEDDER"}:
+        return "must be a dict with VECTORS, EMBEDDER or both, as they were"
+    checks = {"VECTORS": storenames.complaint, "EMBEDDER": embedders.complaint}
+    for key, each in value.items():
+        if complaint := checks[key](each):
+            return f"is wrong at {key!r}, which {complaint}"
+    return None
+
+
 def _optional(check: Callable[[Any], str | None]) -> Callable[[Any], str | None]:
     return lambda value: None if value is None else check(value)
 
@@ -107,6 +126,14 @@ class Config:
     EMBEDDER: str | Mapping[str, Any] | Callable[[], Any] | Embedder | None = field(
         default=None, metadata={"check": _optional(embedders.complaint)}
     )
+    VECTORS: str | Mapping[str, Any] | None = field(
+        default=None, metadata={"check": _optional(storenames.complaint)}
+    )
+    # What VECTORS and EMBEDDER were, until the move to what they are now is through.
+    PREVIOUS: Mapping[str, Any] | None = field(
+        default=None, metadata={"check": _optional(_previous)}
+    )
+    FUSION: str | Mapping[str, Any] | None = field(default=None, metadata={"check": _fusion})
     # How long a search waits for the vector of its query.
     EMBED_SECONDS: float = field(default=2.0, metadata={"check": _seconds})
 
@@ -200,20 +227,22 @@ def owner_id(instance: Any) -> str:
 
 
 class _Made:
-    """The embedder in force: made once, by the first thread that asks, and for one value of the setting."""
+    """The embedders in force: each made once, by the first thread that asks, for one value of its setting."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.made_for: Config | None = None
-        self.embedder: Embedder | None = None
+        self.made: dict[str, Embedder | None] = {}
 
-    def get(self) -> Embedder | None:
+    def get(self, which: str, value: Callable[[Config], Any]) -> Embedder | None:
         with self.lock:
             now = config()
             if self.made_for is not now:
-                self.embedder = None if now.EMBEDDER is None else embedders.make(now.EMBEDDER)
-                self.made_for = now
-            return self.embedder
+                self.made, self.made_for = {}, now
+            if which not in self.made:
+                wanted = value(now)
+                self.made[which] = None if wanted is None else embedders.make(wanted)
+            return self.made[which]
 
 
 _made = _Made()
@@ -236,4 +265,35 @@ def embedder() -> Embedder | None:
 
     Raises InvalidSettings when it cannot be made.
     """
-    return _made.get()
+    return _made.get("EMBEDDER", lambda now: now.EMBEDDER)
+
+
+def vectors_wanted() -> bool:
+    """Say whether the settings name a store of vectors and what makes them."""
+    return config().VECTORS is not None and config().EMBEDDER is not None
+
+
+def vector_stores() -> list[Any]:
+    """Return what VECTORS names, then what it was."""
+    now, before = config().VECTORS, config().PREVIOUS or {}
+    return [value for value in (now, before.get("VECTORS")) if value is not None]
+
+
+def vector_setups() -> list[tuple[Any, Embedder]]:
+    """Return the store and the embedder that are to be used, then those of PREVIOUS, if it is set.
+
+    None without VECTORS or EMBEDDER. Raises InvalidSettings when an embedder cannot be made.
+    """
+    current = embedder() if vectors_wanted() else None
+    if current is None:
+        return []
+    found = [(config().VECTORS, current)]
+    if before := config().PREVIOUS:
+        then = _made.get("PREVIOUS", lambda _: before.get("EMBEDDER"))
+        found.append((before.get("VECTORS", config().VECTORS), then or current))
+    return found
+
+
+def fusion() -> Fusion:
+    """Return how the arms of a search are put together."""
+    return Fusion.of(config().FUSION)

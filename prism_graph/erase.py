@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from django.db import connections
 
-from prism_graph import clock, limits, receipts
+from prism_graph import clock, limits, receipts, spaces
 from prism_graph.bases.citing import cited_at
 from prism_graph.fulltext import engine
 from prism_graph.lost_evidence import forget, lose
@@ -18,6 +18,7 @@ from prism_graph.models import (
     Chunk,
     Citation,
     Derivation,
+    Embedding,
     Fact,
     FactVersion,
     Source,
@@ -102,15 +103,15 @@ def erase_chunks(
         for where, numbers in found.items():
             doomed.setdefault(where, []).extend(numbers)
     lost = lose(using, doomed, {scope: at})
-    for where, numbers in doomed.items():
-        _delete(using, where, numbers)
-    reports = [
-        replace(lost.get(where, EMPTY), chunks=len(doomed.get(where, ())))
+    gone = {where: _delete(using, where, numbers) for where, numbers in doomed.items()}
+    reports = {
+        where: replace(
+            lost.get(where, EMPTY), chunks=len(doomed.get(where, ())), vectors=gone.get(where, 0)
+        )
         for where in {**doomed, **lost}
-        if where != scope
-    ]
-    here = replace(lost.get(scope, EMPTY), chunks=len(doomed[scope]))
-    return here, sum(reports, EMPTY)
+    }
+    here = reports.pop(scope)
+    return here, sum(reports.values(), EMPTY)
 
 
 def _locked(rows: Any) -> list[int]:
@@ -135,8 +136,12 @@ def _derived(using: str, parents: Doomed, known: Doomed) -> Doomed:
     }
 
 
-def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
+def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> int:
+    """Delete these chunks, which are locked, and what hangs on them; return how many vectors they had."""
     among = engine(connections[using]).among
+    embeddings = Embedding.objects.db_manager(using).at(scope)
+    vectors = embeddings.filter(among("number", numbers)).count()
+    spaces.forget(using, scope, numbers)
     chunks = Chunk.objects.db_manager(using).at(scope)
     doomed = chunks.filter(among("number", numbers))
     touched = set(doomed.values_list("source_number", flat=True).distinct())
@@ -152,6 +157,7 @@ def _delete(using: str, scope: Scope, numbers: Sequence[int]) -> None:
     for source in sources.filter(among("number", touched)).values_list("id", flat=True):
         announce(source_erased, Source, scope, using, source=source)
     sources.filter(among("number", empty))._raw_delete(using)
+    return vectors
 
 
 def erase_fact(scope: Scope, using: str, key: str, version: int | None, order: Order) -> Erasure:

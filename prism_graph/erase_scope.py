@@ -9,18 +9,20 @@ from typing import Any, Final
 from django.db import connections
 from django.db.models import Exists, OuterRef
 
-from prism_graph import receipts
+from prism_graph import receipts, spaces
 from prism_graph.erase import EMPTY
 from prism_graph.errors import InvalidInput
 from prism_graph.models import (
     MODELS,
     Chunk,
     Citation,
+    Embedding,
     Fact,
     FactVersion,
     Receipt,
     ScopeClock,
     Source,
+    VectorPartition,
 )
 from prism_graph.receipts import Erasure, Order
 from prism_graph.records import ErasureReport
@@ -33,6 +35,7 @@ BELOW: Final = "erase every scope below one that is erased"
 # What is counted, by table.
 COUNTED: Final[dict[Any, str]] = {
     Chunk: "chunks",
+    Embedding: "vectors",
     Citation: "evidence_links",
     FactVersion: "facts_erased",
 }
@@ -51,6 +54,7 @@ def erase_everything(scope: Scope, using: str, include_owners: object, order: Or
         at = stamp(scope, using)
         clocks = _closed(using, subtree)
         own = clocks.pop(scope)
+        spaces.forget_all(scope, using, _rows(using, VectorPartition, subtree))
         here, below = EMPTY, EMPTY
         for model in _tables():
             here += _delete(using, model, subtree, [own])
@@ -60,7 +64,10 @@ def erase_everything(scope: Scope, using: str, include_owners: object, order: Or
             _rows(using, ScopeClock, subtree).filter(id__in=batch)._raw_delete(using)
         announce(memory_erased, Source, scope, using)
         done = receipts.write(scope, using, at, order, "erase_everything", here=here, below=below)
-        return replace(done, told=replace(here, chunks=here.chunks + below.chunks))
+        told = replace(
+            here, chunks=here.chunks + below.chunks, vectors=here.vectors + below.vectors
+        )
+        return replace(done, told=told)
 
 
 def _tables() -> Iterator[Any]:

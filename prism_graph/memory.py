@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import router
 from django.views.decorators.debug import sensitive_variables
 
-from prism_graph import erase, erase_scope, facts, ingest, reading, search
+from prism_graph import embedding, erase, erase_scope, facts, ingest, reading, search
 from prism_graph.errors import InvalidScope
 from prism_graph.ledger import Claim
 from prism_graph.models import Chunk
@@ -21,6 +21,7 @@ from prism_graph.records import (
     ChunkView,
     ErasureReport,
     FactView,
+    FailedEmbedding,
     Hit,
     IngestReport,
     SourceView,
@@ -150,7 +151,7 @@ class Memory:
         neighbours: int = 0,
         explain: bool = False,
     ) -> list[Hit]:
-        """Return the passages that best match the words of a query, best first.
+        """Return the passages that best match a query, best first: by words, and by meaning with VECTORS.
 
         The query is data: no character in it is an operator, and none makes it fail. Any word may match;
         rarer ones weigh more. `limit` is 1 to 100. `known_at` searches what memory held at that instant.
@@ -198,6 +199,30 @@ class Memory:
         Raises SourceNotFound.
         """
         return ingest.retire_source(self._scope, self._using, key)
+
+    # vectors
+
+    @sensitive_variables()
+    def pending(self) -> int:
+        """Return how many chunks of exactly this scope wait for their vectors; none without VECTORS.
+
+        They are found by their words meanwhile. Those that failed are not counted.
+        """
+        return embedding.pending(self._scope, self._using)
+
+    @sensitive_variables()
+    def failed(self) -> list[FailedEmbedding]:
+        """Return the chunks of exactly this scope for which the embedder gave no vector, and why not."""
+        return embedding.failed(self._scope, self._using)
+
+    @sensitive_variables()
+    def embed_pending(self, *, retry: bool = False) -> int:
+        """Make the vectors that exactly this scope waits for, now; return how many.
+
+        What failed before is tried again with `retry`. Raises EmbedderUnavailable when the embedder cannot be
+        reached, EmbeddingSpaceMismatch when it is not the one that this tenant's vectors were made by.
+        """
+        return embedding.embed(self._scope, self._using, retry=retry).made
 
     # facts
 
@@ -406,6 +431,9 @@ class Memory:
     aget = _twin(get)
     asources = _twin(sources)
     aretire_source = _twin(retire_source)
+    apending = _twin(pending)
+    afailed = _twin(failed)
+    aembed_pending = _twin(embed_pending)
     aassert_fact = _twin(assert_fact)
     asupersede = _twin(supersede)
     aretract = _twin(retract)

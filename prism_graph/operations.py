@@ -20,6 +20,9 @@ CONTENT: Final = {
     "factversion": ("subject", "subject_digest", "predicate", "value"),
     "standing": ("decided_by", "reason"),
     "receipt": ("target", "actor", "reason"),
+    "vectorpartition": ("reason",),
+    "embedding": ("of", "vector"),
+    "embeddingfailure": ("reason",),
 }
 PLAIN: Final = "prism_graph"
 RENAME: Final = "ALTER TABLE {} RENAME CONSTRAINT {} TO {}"
@@ -120,7 +123,7 @@ class NoStatistics(Operation):
 class InstallMemory(Operation):
     """Do in the migration of a project's own models what no model declares: index and statistics.
 
-    It stands after the ten models of the app are created.
+    It stands after the models of the app are created.
     """
 
     reduces_to_sql = True
@@ -156,7 +159,7 @@ class InstallMemory(Operation):
 class AdoptMemory(SeparateDatabaseAndState):
     """Take over the tables that prism_graph's own migrations made, with what they hold.
 
-    `operations` create the ten models, with the columns of their bases and no more. Where there are no
+    `operations` create the models, with the columns of their bases and no more. Where there are no
     such tables, as in a new database, they are run.
     """
 

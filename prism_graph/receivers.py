@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from django.db import connections, router
 
+from prism_graph import conf
 from prism_graph.errors import UnscopedQuery
+from prism_graph.scope import COLUMNS, Scope
 
 
 def analyse_text(instance: Any, **_: Any) -> None:
@@ -17,6 +20,25 @@ def analyse_text(instance: Any, **_: Any) -> None:
 def refuse_collector(**_: Any) -> None:
     """Raise UnscopedQuery: only Django's own collector sends this, and it deletes by primary key alone."""
     raise UnscopedQuery("Delete through a door: Model.objects.at(scope).filter(…).delete().")
+
+
+def embed_new(scope: Scope, using: str, added: list[str], **_: Any) -> None:
+    """Have the vectors made of what was just stored, if the settings want any."""
+    if added and conf.vectors_wanted():
+        from prism_graph import tasks
+
+        tasks.schedule(scope, using)
+
+
+def forget_vectors(rows: Any, **_: Any) -> None:
+    """Take the vectors of chunks that a queryset deletes out of stores that keep them apart."""
+    from prism_graph import spaces
+
+    going: dict[Scope, list[int]] = defaultdict(list)
+    for *parts, number in rows.order_by().values_list(*COLUMNS, "number"):
+        going[Scope.from_columns(*parts)].append(number)
+    for scope, numbers in going.items():
+        spaces.forget(rows.db, scope, numbers)
 
 
 def restore_index(using: str, **_: Any) -> None:

@@ -161,3 +161,13 @@ class ErasureReport:
         """Return both counts together."""
         total = {name: count + other.counts[name] for name, count in self.counts.items()}
         return ErasureReport(self.source_found or other.source_found, **total)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedEmbedding:
+    """One chunk, by its id, that got no vector: how often that was tried, why not, and when last."""
+
+    id: str
+    attempts: int
+    reason: str
+    failed_at: datetime

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from django.db import connections
-from numpy.typing import NDArray
 
-from prism_graph import analysis, ranking, reading
-from prism_graph.codepoints import is_storable
+from prism_graph import analysis, conf, nearness, ranking, reading
 from prism_graph.errors import InvalidInput
+from prism_graph.filters import SCOPE_SHIFT, Filter, Mask
 from prism_graph.fulltext import FullText, engine
 from prism_graph.fulltext.base import (
     KIND_SHIFT,
@@ -23,11 +22,13 @@ from prism_graph.fulltext.base import (
     TRUST_SHIFT,
     Level,
 )
-from prism_graph.models import Chunk, ChunkText, Source
+from prism_graph.models import Chunk, ChunkText, Embedding
+from prism_graph.nearness import NOTHING, Near
 from prism_graph.options import Options
 from prism_graph.ranking import Directory, Ranking
 from prism_graph.records import ChunkView, Hit
 from prism_graph.scope import Scope
+from prism_graph.scored import Scored
 from prism_graph.succession import successors
 from prism_graph.trust import Trust
 from prism_graph.writing import digest
@@ -36,12 +37,10 @@ from prism_graph.writing import digest
 PHRASE_WORK: Final = 2000
 PHRASE_BATCH: Final = 200
 PHRASE_EFFORT: Final = 4_000_000
-TEXT: Final = "text"
+# How often vectors that are not of their texts are left out before all are.
+STALE_ROUNDS: Final = 3
 
 _LEVELS: Final = np.array([Trust.from_code(code).level for code in range(len(Trust))])
-_SCOPE_SHIFT: Final = 40
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,8 @@ def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
     # A phrase of nothing visible stands in every passage.
     phrases = [Phrase.of(text) for text in options.phrases if analysis.fold(text).strip()]
     asked = analysis.query_terms("\n".join((query, *(phrase.text for phrase in phrases))))
-    if not asked.words():
+    meant = nearness.question(scope, using, query)
+    if not asked.words() and meant is None:
         return []
     index = engine(connections[using])
     with index.reading():
@@ -73,11 +73,12 @@ def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
         if not len(reader.directory):
             return []
         ranked = ranking.rank(reader.directory, asked, reader.postings)
-        candidates = reader.mask(options)
+        mask = Filter(scope, using, index, reader.directory).mask(options)
         for phrase in phrases:
-            candidates &= reader.holding(phrase.words)
-        order = reader.best(ranked, candidates, options.limit, phrases)
-        return reader.hits(ranked, order, options)
+            mask &= reader.holding(phrase.words)
+        near = NOTHING if meant is None else meant.near(reader.directory, mask, options.limit)
+        scored, order = reader.ranked(ranked, near, mask, options.limit, phrases)
+        return reader.hits(scored, order, options)
 
 
 class _Reader:
@@ -87,6 +88,7 @@ class _Reader:
         self.scope, self.using, self.index = scope, using, index
         self.chain = scope.chain
         self.directory = self._directory(levels)
+        self._read: dict[int, ChunkView] = {}
 
     def _directory(self, levels: Sequence[Level]) -> Directory:
         none = np.empty(0, dtype=np.int64)
@@ -99,7 +101,7 @@ class _Reader:
         return Directory(
             numbers=numbers,
             lengths=packed & LENGTH_LIMIT,
-            sources=(depth << _SCOPE_SHIFT) | (packed >> SOURCE_SHIFT),
+            sources=(depth << SCOPE_SHIFT) | (packed >> SOURCE_SHIFT),
             ordinals=(packed >> ORDINAL_SHIFT) & ORDINAL_LIMIT,
             trust=_LEVELS[(packed >> TRUST_SHIFT) & 7],
             votes=((packed >> KIND_SHIFT) & 1).astype(bool),
@@ -107,44 +109,6 @@ class _Reader:
 
     def postings(self, words: Sequence[str]) -> Sequence[Any]:
         return self.index.postings(self.chain, words)
-
-    # what the options leave in
-
-    def mask(self, options: Options) -> Mask:
-        directory = self.directory
-        mask = np.ones(len(directory), dtype=bool)
-        if options.min_trust is not None:
-            mask &= directory.trust >= options.min_trust.level
-        if options.sources is not None:
-            mask &= np.isin(directory.sources, self._sources_with_keys(options.sources))
-        if options.metadata:
-            mask &= np.isin(directory.sources, self._sources_with_metadata(options.metadata))
-        if options.since is not None or options.until is not None:
-            mask &= np.isin(directory.numbers, self._numbers_within(options))
-        return mask
-
-    def _visible(self, model: Any) -> Any:
-        return model.objects.db_manager(self.using).visible_to(self.scope)
-
-    def _named(self, rows: Iterable[Any]) -> list[int]:
-        """Return sources as the directory names them."""
-        depth = {level.parts: place for place, level in enumerate(self.chain)}
-        return [(depth[tuple(parts)] << _SCOPE_SHIFT) | number for *parts, number in rows]
-
-    def _sources_with_keys(self, keys: Iterable[str]) -> list[int]:
-        digests = [digest(key) for key in keys if is_storable(key)]
-        rows = self._visible(Source).filter(key_digest__in=digests)
-        return self._named(rows.values_list("tenant", "owner", "agent", "thread", "number"))
-
-    def _sources_with_metadata(self, wanted: Mapping[str, Any]) -> list[int]:
-        rows = self._visible(Source).values_list(
-            "metadata", "tenant", "owner", "agent", "thread", "number"
-        )
-        return self._named(row[1:] for row in rows.iterator() if _has_members(row[0], wanted))
-
-    def _numbers_within(self, options: Options) -> Any:
-        levels = self.index.directory(self.chain, options.known_at, options.since, options.until)
-        return np.concatenate([level.numbers for level in levels])
 
     def holding(self, words: Sequence[str]) -> Mask:
         """Return which passages hold all of these words."""
@@ -155,28 +119,57 @@ class _Reader:
 
     # the best of them
 
-    def best(self, ranked: Ranking, mask: Mask, limit: int, phrases: Sequence[Phrase]) -> list[int]:
+    def ranked(
+        self, text: Ranking, near: Near, mask: Mask, limit: int, phrases: Sequence[Phrase]
+    ) -> tuple[Scored, list[int]]:
+        """Return the candidates' scores, and the best ones' places in the directory, in order."""
+        fusion = conf.fusion()
+        for _ in range(STALE_ROUNDS):
+            scored = Scored.of(text, near, mask, fusion)
+            order = self.best(scored, limit, phrases)
+            stale = self._stale(near, order)
+            if not stale:
+                return scored, order
+            near = near.without(stale)
+        scored = Scored.of(text, NOTHING, mask, fusion)
+        return scored, self.best(scored, limit, phrases)
+
+    def _stale(self, near: Near, order: Sequence[int]) -> set[int]:
+        """Return which of these places hold a vector of a text that raw SQL has changed since."""
+        places = {int(self.directory.numbers[at]): at for at in order if near.holds(at)}
+        if not places:
+            return set()
+        rows = self._visible(Embedding).filter(number__in=list(places), space=near.space)
+        made_of = dict(rows.values_list("number", "of"))
+        views = self._views(places)
+        return {
+            at
+            for number, at in places.items()
+            if number not in views or made_of.get(number) != digest(views[number].text)
+        }
+
+    def best(self, scored: Scored, limit: int, phrases: Sequence[Phrase]) -> list[int]:
         """Return positions in order: score, then recorded instant, source key and ordinal."""
-        found = np.flatnonzero(mask & (ranked.scores > 0))
         if not phrases:
-            return self._ordered(ranked, found, limit)[:limit]
+            return self._ordered(scored, limit)[:limit]
         verified: list[int] = []
-        for position in self._verified(ranked, found, phrases):
+        for position in self._verified(scored, phrases):
             verified.append(position)
             if len(verified) == limit:
                 break
         return verified
 
-    def _ordered(self, ranked: Ranking, found: Any, limit: int) -> list[int]:
-        scores = ranked.scores[found]
+    def _ordered(self, scored: Scored, limit: int) -> list[int]:
+        found = scored.positions
+        scores = scored.scores[found]
         if len(found) > limit:
             least = np.partition(scores, len(found) - limit)[len(found) - limit]
             found = found[scores >= least]
-        tied_numbers = self._tied(ranked.scores[found], self.directory.numbers[found])
+        tied_numbers = self._tied(scored.scores[found], self.directory.numbers[found])
         places = self._places(tied_numbers) if len(tied_numbers) else {}
         return sorted(
             map(int, found),
-            key=lambda at: (-ranked.scores[at], places.get(int(self.directory.numbers[at]), ())),
+            key=lambda at: (-scored.scores[at], places.get(int(self.directory.numbers[at]), ())),
         )
 
     def _tied(self, scores: Any, numbers: Any) -> Any:
@@ -191,8 +184,11 @@ class _Reader:
         )
         return {number: tuple(place) for number, *place in rows}
 
-    def _verified(self, ranked: Ranking, found: Any, phrases: Sequence[Phrase]) -> Iterator[int]:
-        ordered = self._ordered(ranked, found, PHRASE_WORK)[:PHRASE_WORK]
+    def _visible(self, model: Any) -> Any:
+        return model.objects.db_manager(self.using).visible_to(self.scope)
+
+    def _verified(self, scored: Scored, phrases: Sequence[Phrase]) -> Iterator[int]:
+        ordered = self._ordered(scored, PHRASE_WORK)[:PHRASE_WORK]
         words = sum(len(phrase.text.split()) for phrase in phrases)
         left = PHRASE_EFFORT
         for start in range(0, len(ordered), PHRASE_BATCH):
@@ -213,7 +209,7 @@ class _Reader:
 
     # what is returned
 
-    def hits(self, ranked: Ranking, order: Sequence[int], options: Options) -> list[Hit]:
+    def hits(self, scored: Scored, order: Sequence[int], options: Options) -> list[Hit]:
         around = self._around(order, options.neighbours)
         numbers = {int(self.directory.numbers[at]) for at in order}
         numbers.update(number for beside in around.values() for number in beside)
@@ -226,13 +222,12 @@ class _Reader:
             # A passage erased by another transaction since it was ranked is simply not there.
             if number not in views:
                 continue
-            score = float(ranked.scores[at])
             hits.append(
                 Hit(
                     chunk=views[number],
-                    score=score,
-                    method=TEXT,
-                    explain=self._explained(ranked, at, place) if options.explain else None,
+                    score=float(scored.scores[at]),
+                    method=scored.method(at),
+                    explain=scored.explain(at, place) if options.explain else None,
                     superseded_by=superseded.get(number, ()),
                     neighbours=tuple(
                         views[beside] for beside in around.get(at, ()) if beside in views
@@ -242,11 +237,10 @@ class _Reader:
         return hits
 
     def _views(self, numbers: Iterable[int]) -> dict[int, ChunkView]:
-        return reading.views(self.scope, self.using, number__in=sorted(numbers))
-
-    def _explained(self, ranked: Ranking, at: int, place: int) -> Mapping[str, Any]:
-        score = float(ranked.scores[at])
-        return {TEXT: {"rank": place, "score": score, **ranked.explain(at)}}
+        """Return passages by number, each read once."""
+        if missing := sorted(set(numbers).difference(self._read)):
+            self._read |= reading.views(self.scope, self.using, number__in=missing)
+        return self._read
 
     def _around(self, order: Sequence[int], reach: int) -> dict[int, list[int]]:
         """Return, by position, the numbers of passages up to `reach` places before and after it."""
@@ -264,26 +258,3 @@ class _Reader:
             near = near[np.argsort(directory.ordinals[near], kind="stable")]
             around[at] = directory.numbers[near].tolist()
         return around
-
-
-def _has_members(metadata: Any, wanted: Mapping[str, Any]) -> bool:
-    return isinstance(metadata, dict) and all(
-        name in metadata and _equals(metadata[name], value) for name, value in wanted.items()
-    )
-
-
-def _equals(stored: Any, wanted: Any) -> bool:
-    if isinstance(wanted, list):
-        return any(_same(stored, value) for value in wanted)
-    return _same(stored, wanted)
-
-
-def _same(stored: Any, wanted: Any) -> bool:
-    # True is not 1: JSON tells them apart, Python's equality does not.
-    if isinstance(stored, dict) and isinstance(wanted, dict):
-        return stored.keys() == wanted.keys() and all(
-            _same(stored[name], wanted[name]) for name in stored
-        )
-    if isinstance(stored, list) and isinstance(wanted, list):
-        return len(stored) == len(wanted) and all(map(_same, stored, wanted))
-    return isinstance(stored, bool) == isinstance(wanted, bool) and bool(stored == wanted)

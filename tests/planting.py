@@ -13,6 +13,7 @@ from prism_graph.bases import BASES
 from prism_graph.bases.citing import Citing
 from prism_graph.models import MODELS
 from prism_graph.scope import COLUMNS
+from tests.vectors.doubles import UNFIT, Choosy, vectors
 
 CITING: Final = [model for model in MODELS if issubclass(model, Citing)]
 
@@ -47,6 +48,9 @@ def plant(scope: Scope, word: str = SECRET) -> None:
     memory.assert_fact(
         "fact-1", subject="Ana", predicate="likes", value=f"the {word}", evidence=report.added
     )
+    memory.ingest("unfit", f"An {UNFIT} {word}.", origin=DOCUMENT)
+    with vectors(Choosy()):
+        memory.embed_pending()
     memory.ingest("gone", "To be forgotten.", origin=DOCUMENT)
     memory.erase("gone", actor="admin")
 

@@ -15,7 +15,7 @@ from prism_graph.tables import current, named
 
 MODELS = (
     *("source", "chunk", "chunktext", "derivation", "scopeclock", "fact", "factversion"),
-    *("standing", "citation", "receipt"),
+    *("standing", "citation", "receipt", "vectorpartition", "embedding", "embeddingfailure"),
 )
 TABLES = tuple(current().names[model] for model in MODELS)
 INDEX = current().index

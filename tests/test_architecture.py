@@ -27,6 +27,7 @@ ORDER: Final = (
     # storage: rows and engines
     *(
         "embedders",
+        "storenames",
         "conf",
         "signals",
         "doors",
@@ -36,6 +37,7 @@ ORDER: Final = (
         "models",
         "tables",
         "fulltext",
+        "vectors",
         "operations",
     ),
     "migrations",
@@ -47,7 +49,13 @@ ORDER: Final = (
         "reading",
         "ingest",
         "succession",
+        "spaces",
+        "asking",
+        "nearness",
+        "scored",
+        "filters",
         "search",
+        "embedding",
         "factrows",
         "ledger",
         "facts",
@@ -61,6 +69,7 @@ ORDER: Final = (
         "doctor",
         "stats",
     ),
+    "tasks",
     # the façade
     "memory",
     *("review", "display"),
@@ -79,7 +88,10 @@ UPWARDS: Final = {
 # Modules of the package that may say these words, each a way past the scoped manager.
 ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
-    "cursor": (*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
+    "cursor": (
+        *(*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
+        *("vectors.exact", "spaces", "embedding"),
+    ),
     "copy": (*ENGINES, "ranking.segments"),  # there, of an array
     "RawSQL": ENGINES[1:],
     "raw": ("managers",),

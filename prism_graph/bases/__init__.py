@@ -18,18 +18,26 @@ from prism_graph.bases.facts import (
     AbstractReceipt,
     AbstractStanding,
 )
+from prism_graph.bases.vectors import (
+    AbstractEmbedding,
+    AbstractEmbeddingFailure,
+    AbstractVectorPartition,
+)
 
 __all__ = [
     "AbstractChunk",
     "AbstractChunkText",
     "AbstractCitation",
     "AbstractDerivation",
+    "AbstractEmbedding",
+    "AbstractEmbeddingFailure",
     "AbstractFact",
     "AbstractFactVersion",
     "AbstractReceipt",
     "AbstractScopeClock",
     "AbstractSource",
     "AbstractStanding",
+    "AbstractVectorPartition",
     "ChunkKind",
     "SourceKind",
 ]
@@ -46,4 +54,7 @@ BASES: Final[dict[str, type[Any]]] = {
     "Standing": AbstractStanding,
     "Citation": AbstractCitation,
     "Receipt": AbstractReceipt,
+    "VectorPartition": AbstractVectorPartition,
+    "Embedding": AbstractEmbedding,
+    "EmbeddingFailure": AbstractEmbeddingFailure,
 }

@@ -34,6 +34,7 @@ from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.limits import MAX_KEY
 from prism_graph.managers import ScopedQuerySet
 from prism_graph.scope import COLUMNS, TOKEN_LENGTH
+from prism_graph.signals import chunks_going
 from prism_graph.trust import MAX_WRITER_CHARACTERS
 
 DIGEST_LENGTH: Final = 32
@@ -79,7 +80,9 @@ class AbstractSource(ScopedModel):
         """Raise DerivedTextRemains while chunks were derived from these sources' own."""
         scope = {name: OuterRef(name) for name in COLUMNS}
         theirs = Exists(rows.filter(**scope, number=OuterRef("source_number")))
-        refuse_orphans(rows.beside(cls.sibling("Chunk")).filter(theirs))
+        chunks = rows.beside(cls.sibling("Chunk")).filter(theirs)
+        refuse_orphans(chunks)
+        chunks_going.send(sender=cls, rows=chunks)
 
     class Meta(ScopedModel.Meta):
         """One row per scope and key."""
@@ -138,6 +141,7 @@ class AbstractChunk(ScopedModel):
     def check_delete(cls, rows: ScopedQuerySet[Any]) -> None:
         """Raise DerivedTextRemains while other chunks were derived from these."""
         refuse_orphans(rows)
+        chunks_going.send(sender=cls, rows=rows)
 
     class Meta(ScopedModel.Meta):
         """A chunk stands in its source's scope; a turn's parts are stored once."""

@@ -14,12 +14,15 @@ if TYPE_CHECKING or conf.models_app() is None:
         ChunkText,
         Citation,
         Derivation,
+        Embedding,
+        EmbeddingFailure,
         Fact,
         FactVersion,
         Receipt,
         ScopeClock,
         Source,
         Standing,
+        VectorPartition,
     )
 else:
     globals().update(models_of(conf.models_app()))
@@ -30,6 +33,8 @@ __all__ = [
     "ChunkText",
     "Citation",
     "Derivation",
+    "Embedding",
+    "EmbeddingFailure",
     "Fact",
     "FactVersion",
     "Receipt",
@@ -38,6 +43,7 @@ __all__ = [
     "Source",
     "SourceKind",
     "Standing",
+    "VectorPartition",
 ]
 
 # Every model, parents before their children; some are missing while E010 says so.

@@ -7,12 +7,15 @@ from prism_graph.bases import (
     AbstractChunkText,
     AbstractCitation,
     AbstractDerivation,
+    AbstractEmbedding,
+    AbstractEmbeddingFailure,
     AbstractFact,
     AbstractFactVersion,
     AbstractReceipt,
     AbstractScopeClock,
     AbstractSource,
     AbstractStanding,
+    AbstractVectorPartition,
 )
 
 
@@ -54,3 +57,15 @@ class Citation(AbstractCitation):
 
 class Receipt(AbstractReceipt):
     """Proof of an erasure."""
+
+
+class VectorPartition(AbstractVectorPartition):
+    """The vectors of one scope in one space."""
+
+
+class Embedding(AbstractEmbedding):
+    """A chunk has a vector in a space."""
+
+
+class EmbeddingFailure(AbstractEmbeddingFailure):
+    """A chunk for which the embedder gave no vector."""

@@ -8,7 +8,7 @@ a bit of it.
 from __future__ import annotations
 
 from prism_graph.ranking.directory import FROM_EARLIER, FROM_LATER, Directory
-from prism_graph.ranking.fusion import fuse_ranks, fuse_scores
+from prism_graph.ranking.fusion import Fused, Fusion, fuse
 from prism_graph.ranking.matches import Lookup, TermMatch, match
 from prism_graph.ranking.scoring import Explanation, Ranking, TermPart, rank
 from prism_graph.ranking.segments import SUMMED
@@ -19,12 +19,13 @@ __all__ = [
     "SUMMED",
     "Directory",
     "Explanation",
+    "Fused",
+    "Fusion",
     "Lookup",
     "Ranking",
     "TermMatch",
     "TermPart",
-    "fuse_ranks",
-    "fuse_scores",
+    "fuse",
     "match",
     "rank",
 ]

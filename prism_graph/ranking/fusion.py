@@ -1,38 +1,50 @@
-"""Fusion: one order out of two arms, by ranks or by normalised scores."""
+"""Fusion of two arms: a stand-in until the measured one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any
 
-RRF_K: Final = 60
-
-
-def fuse_ranks(
-    arms: Sequence[Sequence[str]], weights: Sequence[float] | None = None, k: int = RRF_K
-) -> dict[str, float]:
-    """Return Σ weight/(k + rank) of every id over arms given best first (reciprocal rank fusion).
-
-    Ranks count from 1; without weights every arm counts 1 (Cormack, Clarke, Büttcher 2009).
-    """
-    fused: dict[str, float] = {}
-    for weight, arm in zip(weights or [1.0] * len(arms), arms, strict=True):
-        for rank_, id_ in enumerate(arm, start=1):
-            fused[id_] = fused.get(id_, 0.0) + weight / (k + rank_)
-    return fused
+import numpy as np
 
 
-def fuse_scores(
-    text: Mapping[str, float], vector: Mapping[str, float], share: float = 0.6
-) -> dict[str, float]:
-    """Return share · text/maximum + (1 − share) · vector brought to 0–1 by minimum and maximum.
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    method: str = "weighted"
+    text: float = 0.6
 
-    A missing id counts 0 in that arm; a vector arm whose scores are all equal counts 1.
-    """
-    top = max(text.values(), default=0.0)
-    low, high = min(vector.values(), default=0.0), max(vector.values(), default=0.0)
-    fused = {id_: share * score / top if top > 0 else 0.0 for id_, score in text.items()}
-    for id_, score in vector.items():
-        part = (score - low) / (high - low) if high > low else 1.0
-        fused[id_] = fused.get(id_, 0.0) + (1.0 - share) * part
-    return fused
+    @classmethod
+    def of(cls, value: Any) -> Fusion:
+        return cls()
+
+
+@dataclass(frozen=True)
+class Fused:
+    positions: Any
+    scores: Any
+    parts: Any
+
+    def explain(self, position: int) -> dict:
+        return self.parts[int(position)]
+
+
+def fuse(fusion, tp, ts, vp, vs) -> Fused:
+    parts: dict = {}
+    top = ts.max() if len(ts) else 1.0
+    lo, hi = (vs.min(), vs.max()) if len(vs) else (0.0, 1.0)
+    for p, s in zip(tp.tolist(), ts.tolist()):
+        parts.setdefault(p, {})["text"] = {
+            "rank": int((ts > s).sum()) + 1,
+            "score": s,
+            "part": 0.6 * s / top,
+        }
+    for p, s in zip(vp.tolist(), vs.tolist()):
+        parts.setdefault(p, {})["vector"] = {
+            "rank": int((vs > s).sum()) + 1,
+            "score": s,
+            "part": 0.4 * ((s - lo) / (hi - lo) if hi > lo else 1.0),
+        }
+    pos = np.array(sorted(parts), dtype=np.int64)
+    return Fused(
+        pos, np.round([sum(a["part"] for a in parts[p].values()) for p in pos.tolist()], 9), parts
+    )

@@ -83,3 +83,20 @@ class Receipt(bases.AbstractReceipt):
 
     class Meta(bases.AbstractReceipt.Meta):
         db_table = "acme_receipts"
+
+
+class VectorPartition(bases.AbstractVectorPartition):
+    class Meta(bases.AbstractVectorPartition.Meta):
+        db_table = "acme_partitions"
+
+
+class Embedding(bases.AbstractEmbedding):
+    made_at = models.DateTimeField(db_default=Now())
+
+    class Meta(bases.AbstractEmbedding.Meta):
+        db_table = "acme_vectors"
+
+
+class EmbeddingFailure(bases.AbstractEmbeddingFailure):
+    class Meta(bases.AbstractEmbeddingFailure.Meta):
+        db_table = "acme_failures"

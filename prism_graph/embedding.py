@@ -1,0 +1,299 @@
+"""Making vectors of what is stored: what waits, one batch after another, and what could not be made."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+import numpy as np
+from django.db import connections
+from django.db.models import F
+
+from prism_graph import clock, embedders, spaces
+from prism_graph.bases.rows import random_id, random_ids
+from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed
+from prism_graph.fulltext import engine
+from prism_graph.models import Chunk, ChunkText, Embedding, EmbeddingFailure
+from prism_graph.records import FailedEmbedding
+from prism_graph.scope import COLUMNS, Scope
+from prism_graph.spaces import Setup
+from prism_graph.tables import named
+from prism_graph.transactions import write_block
+from prism_graph.vectors import Numbers, Partition, Space, Vectors
+from prism_graph.writing import digest
+
+logger = logging.getLogger(__name__)
+
+# Texts in one request, at most; an embedder's own `batch_size` counts if it is less.
+BATCH: Final = 64
+# Whoever embeds says so this long ahead, and again with every batch. A worker that was killed holds up its
+# scope for no longer.
+LEASE: Final = timedelta(seconds=60)
+# When a whole batch of at least this many fails, the rest is left waiting: it is hardly the texts.
+ALL_FAILED: Final = 16
+MAX_REASON: Final = 500
+
+_FIELDS: Final = ("id", *COLUMNS, "number", "space", "of", "vector")
+_HERE: Final = "space = %s AND tenant = %s AND owner = %s AND agent = %s AND thread = %s"
+_TAKE: Final = (
+    f"UPDATE $vectorpartition SET lease = %s, leased_until = %s WHERE {_HERE} "
+    "AND (leased_until IS NULL OR leased_until < %s)"
+)
+_KEEP: Final = (
+    f"UPDATE $vectorpartition SET version = %s, leased_until = %s, failures = 0, failed_at = NULL, "
+    f"reason = '' WHERE {_HERE} AND lease = %s"
+)
+_GIVE_BACK: Final = (
+    f"UPDATE $vectorpartition SET lease = '', leased_until = NULL WHERE {_HERE} AND lease = %s"
+)
+_DOWN: Final = (
+    "UPDATE $vectorpartition SET failures = failures + 1, failed_at = %s, reason = %s "
+    f"WHERE {_HERE}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a run did: vectors made, chunks that got none, and whether anything was left waiting."""
+
+    made: int = 0
+    failed: int = 0
+    left: bool = False
+
+    def __add__(self, other: Embedded) -> Embedded:
+        """Return both runs together."""
+        return Embedded(self.made + other.made, self.failed + other.failed, self.left or other.left)
+
+
+class LeaseLost(Exception):
+    """Another worker took this partition over."""
+
+
+def setup_of(scope: Scope, using: str) -> Setup | None:
+    """Return what embeds a scope's chunks: what fits the tenant's vectors, or the settings' own.
+
+    None where the settings name no vectors. Raises EmbeddingSpaceMismatch.
+    """
+    if not (known := spaces.setups(using)):
+        return None
+    space = spaces.serving(scope, using)
+    return known[0] if space is None else spaces.fitting(space, using)
+
+
+def waiting(scope: Scope, using: str, space: Space, *, failed: bool = False) -> Numbers:
+    """Return the numbers of a scope's live chunks without a vector; those that failed only if asked for."""
+    live = _numbers(Chunk.objects.db_manager(using).at(scope).filter(retired_at=None))
+    models = (Embedding,) if failed else (Embedding, EmbeddingFailure)
+    for model in models:
+        rows = model.objects.db_manager(using).at(scope).filter(space=space.key)
+        live = np.setdiff1d(live, _numbers(rows), assume_unique=True)
+    return live
+
+
+def _numbers(rows: Any) -> Numbers:
+    found = rows.order_by().values_list("number", flat=True).iterator(chunk_size=10_000)
+    return np.sort(np.fromiter(found, dtype=np.int64))
+
+
+def pending(scope: Scope, using: str) -> int:
+    """Return how many chunks of a scope wait for their vectors. See Memory.pending."""
+    if not (known := spaces.setups(using)):
+        return 0
+    return len(waiting(scope, using, spaces.serving(scope, using) or known[0].space))
+
+
+def failed(scope: Scope, using: str) -> list[FailedEmbedding]:
+    """Return the chunks of a scope that got no vector. See Memory.failed."""
+    space = spaces.serving(scope, using)
+    if space is None:
+        return []
+    rows = EmbeddingFailure.objects.db_manager(using).at(scope).filter(space=space.key)
+    told = rows.order_by("number").values_list("chunk__id", "attempts", "reason", "failed_at")
+    return [FailedEmbedding(*row) for row in told]
+
+
+def embed(scope: Scope, using: str, *, retry: bool = False) -> Embedded:
+    """Make the vectors that a scope waits for, those that failed before only with `retry`.
+
+    Raises EmbeddingSpaceMismatch, and EmbedderUnavailable when the embedder cannot be reached; what was
+    made until then is kept.
+    """
+    setup = setup_of(scope, using)
+    if setup is None:
+        return Embedded()
+    return embed_in(scope, using, setup, retry=retry, serving=True)
+
+
+def embed_in(
+    scope: Scope, using: str, setup: Setup, *, retry: bool = False, serving: bool = False
+) -> Embedded:
+    """Make the vectors that a scope waits for in one space. See `embed`."""
+    done = Embedded()
+    # Looked at again after the lease is given back: whoever found it taken has gone by then.
+    while len(numbers := waiting(scope, using, setup.space, failed=retry)):
+        partition = spaces.opened(scope, using, setup.space, serving=serving)
+        with leased(partition, using) as lease:
+            if not lease:
+                return done + Embedded(left=True)
+            run = _Run(partition, using, setup, lease).embed(numbers)
+        done += run
+        # A chunk without its text would be waited for without end.
+        if run.left or not (run.made or run.failed):
+            return done
+        retry = False
+    return done
+
+
+@contextmanager
+def leased(partition: Partition, using: str) -> Iterator[str]:
+    """Hold a partition for embedding while the block runs; `""` when somebody else holds it."""
+    place, lease, now = _place(partition), random_id(), clock.now()
+    adapt = connections[using].ops.adapt_datetimefield_value
+    with write_block(using):
+        taken = _execute(using, _TAKE, [lease, adapt(now + LEASE), *place, adapt(now)])
+    try:
+        yield lease if taken else ""
+    finally:
+        if taken:
+            _execute(using, _GIVE_BACK, [*place, lease])
+
+
+def _place(partition: Partition) -> list[str]:
+    return [partition.space.key, *map(str, partition.scope.parts)]
+
+
+def _execute(using: str, statement: str, parameters: Sequence[Any]) -> int:
+    with connections[using].cursor() as cursor:
+        cursor.execute(named(statement), parameters)
+        return int(cursor.rowcount)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One worker's run through a partition."""
+
+    partition: Partition
+    using: str
+    setup: Setup
+    lease: str
+
+    @property
+    def scope(self) -> Scope:
+        return self.partition.scope
+
+    def embed(self, numbers: Numbers) -> Embedded:
+        done, size = Embedded(), _batch_size(self.setup.embedder)
+        for start in range(0, len(numbers), size):
+            try:
+                made, failures = self._batch(numbers[start : start + size].tolist())
+            except EmbedderUnavailable as error:
+                self._down(error)
+                raise
+            except LeaseLost:
+                return done + Embedded(left=True)
+            done += Embedded(made, failures)
+            if not made and failures >= ALL_FAILED:
+                return done + Embedded(left=True)
+        return done
+
+    def _batch(self, numbers: Sequence[int]) -> tuple[int, int]:
+        """Embed some chunks and store what came of each; return how many got a vector, and how many none."""
+        among = engine(connections[self.using]).among("number", numbers)
+        rows = ChunkText.objects.db_manager(self.using).at(self.scope).filter(among)
+        texts = dict(rows.order_by("number").values_list("number", "text"))
+        made, reasons = _split(self.setup, list(texts.items()))
+        with write_block(self.using):
+            self._store(texts, made)
+            self._fail(reasons)
+        return len(made), len(reasons)
+
+    def _store(self, texts: dict[int, str], made: dict[int, Vectors]) -> None:
+        # Locked before the partition is, as erasing does: what was erased meanwhile is not there.
+        numbers = _locked(self.scope, self.using, list(made))
+        self._keep()
+        if not numbers:
+            return
+        index, inline = engine(connections[self.using]), self.setup.store.inline
+        parts, key = tuple(map(str, self.scope.parts)), self.partition.space.key
+        rows = (
+            (name, *parts, n, key, digest(texts[n]), _raw(made[n]) if inline else None)
+            for name, n in zip(random_ids(len(numbers)), numbers, strict=True)
+        )
+        index.insert(Embedding, _FIELDS, rows)
+        self.setup.store.put(self.partition, numbers, np.stack([made[n] for n in numbers]))
+        self._failures(numbers).delete()
+
+    def _keep(self) -> None:
+        """Prolong the lease and give the partition another version. Raises LeaseLost."""
+        until = connections[self.using].ops.adapt_datetimefield_value(clock.now() + LEASE)
+        values = [random_id(), until, *_place(self.partition), self.lease]
+        if not _execute(self.using, _KEEP, values):
+            raise LeaseLost
+
+    def _failures(self, numbers: Sequence[int]) -> Any:
+        rows = EmbeddingFailure.objects.db_manager(self.using).at(self.scope)
+        among = engine(connections[self.using]).among("number", numbers)
+        return rows.filter(among, space=self.partition.space.key)
+
+    def _fail(self, reasons: dict[int, str]) -> None:
+        known = self._failures(list(reasons))
+        again = set(known.values_list("number", flat=True)) if reasons else set()
+        rows = EmbeddingFailure.objects.db_manager(self.using).at(self.scope)
+        now, space = clock.now(), self.partition.space.key
+        for number in _locked(self.scope, self.using, list(reasons)):
+            about = {"reason": reasons[number], "failed_at": now}
+            if number in again:
+                row = known.filter(number=number)
+                row.update(attempts=F("attempts") + 1, **about)
+            else:
+                rows.create(number=number, space=space, **about)
+
+    def _down(self, error: Exception) -> None:
+        now = connections[self.using].ops.adapt_datetimefield_value(clock.now())
+        _execute(self.using, _DOWN, [now, _told(error), *_place(self.partition)])
+
+
+def _locked(scope: Scope, using: str, numbers: Sequence[int]) -> list[int]:
+    """Lock these chunks, and return those that are still there."""
+    if not numbers:
+        return []
+    rows = Chunk.objects.db_manager(using).at(scope)
+    there = rows.filter(engine(connections[using]).among("number", numbers)).select_for_update()
+    return list(there.order_by("number").values_list("number", flat=True))
+
+
+def _split(
+    setup: Setup, texts: Sequence[tuple[int, str]]
+) -> tuple[dict[int, Vectors], dict[int, str]]:
+    """Return a vector or a reason for each text; what is refused together is asked for in halves."""
+    if not texts:
+        return {}, {}
+    try:
+        rows = embedders.vectors(setup.embedder, [text for _, text in texts])
+        return dict(zip((number for number, _ in texts), rows, strict=True)), {}
+    except EmbedderUnavailable:
+        raise
+    except EmbeddingFailed as error:
+        if len(texts) == 1:
+            return {}, {texts[0][0]: _told(error)}
+    half = len(texts) // 2
+    made, reasons = _split(setup, texts[:half])
+    more, others = _split(setup, texts[half:])
+    return made | more, reasons | others
+
+
+def _batch_size(embedder: Any) -> int:
+    own = getattr(embedder, "batch_size", BATCH)
+    return max(1, min(BATCH, own)) if isinstance(own, int) else BATCH
+
+
+def _raw(vector: Vectors) -> bytes:
+    return vector.astype("<f4").tobytes()
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_REASON]

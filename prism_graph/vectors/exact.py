@@ -1,0 +1,126 @@
+"""The vectors in the rows themselves, compared one by one: exact, on either database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from django.db import connections
+
+from prism_graph.fulltext import engine
+from prism_graph.models import Embedding
+from prism_graph.tables import named
+from prism_graph.vectors.base import (
+    Nearest,
+    Numbers,
+    Partition,
+    Vectors,
+    VectorStore,
+    best,
+    cosines_of,
+)
+from prism_graph.vectors.blocks import BLOCKS, Block
+
+_IN: Final = "space = %s AND tenant = %s AND owner = %s AND agent = %s AND thread = %s"
+LISTED: Final = f"SELECT number FROM $embedding WHERE {_IN} AND vector IS NOT NULL ORDER BY number"
+READ: Final = (
+    f"SELECT number, vector FROM $embedding WHERE {_IN} AND vector IS NOT NULL ORDER BY number"
+)
+ROWS: Final = 2000
+# A float32 product of unit vectors is off by less than this; the best are computed again in float64.
+SLACK: Final = 1e-5
+
+
+class ExactStore(VectorStore):
+    """Vectors in the database's own rows, read once and held until their partition changes."""
+
+    name = "exact"
+    inline = True
+
+    def put(self, partition: Partition, numbers: Sequence[int], vectors: Vectors) -> None:
+        """Do nothing: they are in the rows."""
+
+    def drop(self, partition: Partition, numbers: Sequence[int] | None) -> None:
+        """Do nothing: they go with the rows."""
+
+    def read(self, partition: Partition, numbers: Sequence[int]) -> Vectors:
+        """Read the rows."""
+        found = self._rows(partition, numbers)
+        at = np.searchsorted(found.numbers, numbers)
+        if len(numbers) and not (len(found.numbers) and np.array_equal(found.numbers[at], numbers)):
+            raise LookupError("Some of these chunks have no vector here.")
+        return found.vectors[at]
+
+    def nearest(
+        self, partitions: Sequence[Partition], query: Vectors, limit: int, allowed: Numbers
+    ) -> Nearest:
+        """Compare the query with every allowed vector."""
+        found = [self._near(self._block(each), query, limit, allowed) for each in partitions]
+        numbers = np.concatenate([np.empty(0, dtype=np.int64), *(each.numbers for each in found)])
+        cosines = np.concatenate([np.empty(0), *(each.cosines for each in found)])
+        return best(numbers, cosines, limit)
+
+    def _near(self, block: Block, query: Vectors, limit: int, allowed: Numbers) -> Nearest:
+        if not len(block.numbers) or not len(allowed):
+            return Nearest(block.numbers[:0], np.empty(0))
+        at = np.minimum(np.searchsorted(allowed, block.numbers), len(allowed) - 1)
+        seen = np.flatnonzero(allowed[at] == block.numbers)
+        rough = (block.vectors @ query)[seen]
+        if len(seen) > limit:
+            least = np.partition(rough, len(rough) - limit)[len(rough) - limit]
+            seen = seen[rough >= least - SLACK]
+        return best(block.numbers[seen], cosines_of(block.vectors[seen], query), limit)
+
+    def _block(self, partition: Partition) -> Block:
+        """Return the partition's vectors, read anew where its version is not that of what is held."""
+        held = BLOCKS.get(self.using, partition)
+        if held is not None and held.version == partition.version:
+            return held
+        block = self._refreshed(partition, held) if held is not None else self._whole(partition)
+        BLOCKS.put(self.using, partition, block)
+        return block
+
+    def _refreshed(self, partition: Partition, held: Block) -> Block:
+        """Keep the vectors that are still there, which never change, and read the new ones."""
+        with connections[self.using].cursor() as cursor:
+            cursor.execute(named(LISTED), _place(partition))
+            listed = np.array([number for (number,) in cursor.fetchall()], dtype=np.int64)
+        new = np.setdiff1d(listed, held.numbers, assume_unique=True)
+        if 2 * len(new) > len(listed):
+            return self._whole(partition)
+        kept = np.isin(held.numbers, listed, assume_unique=True)
+        fresh = self._rows(partition, new.tolist())
+        numbers = np.concatenate([held.numbers[kept], fresh.numbers])
+        vectors = np.concatenate([held.vectors[kept], fresh.vectors])
+        order = np.argsort(numbers)
+        return Block(partition.version, numbers[order], vectors[order])
+
+    def _whole(self, partition: Partition) -> Block:
+        numbers, parts = [], []
+        with connections[self.using].cursor() as cursor:
+            cursor.execute(named(READ), _place(partition))
+            while rows := cursor.fetchmany(ROWS):
+                numbers += [number for number, _ in rows]
+                parts.append(self._matrix([raw for _, raw in rows]))
+        vectors = np.concatenate([self._matrix([]), *parts])
+        return Block(partition.version, np.array(numbers, dtype=np.int64), vectors)
+
+    def _rows(self, partition: Partition, numbers: Sequence[int]) -> Block:
+        among = engine(connections[self.using]).among("number", numbers)
+        rows = Embedding.objects.db_manager(self.using).at(partition.scope)
+        found = rows.filter(among, space=partition.space.key, vector__isnull=False)
+        listed = list(found.order_by("number").values_list("number", "vector"))
+        return Block(
+            partition.version,
+            np.array([number for number, _ in listed], dtype=np.int64),
+            self._matrix([raw for _, raw in listed]),
+        )
+
+    def _matrix(self, raw: Sequence[Any]) -> Vectors:
+        joined = np.frombuffer(b"".join(raw), dtype="<f4").astype(np.float32, copy=False)
+        return joined.reshape(len(raw), self.dimensions)
+
+
+def _place(partition: Partition) -> list[str]:
+    return [partition.space.key, *map(str, partition.scope.parts)]
