@@ -58,7 +58,7 @@ class AbstractVectorPartition(ScopedModel):
         constraints = [
             scope_check(ConstraintName("vectorpartition_scope")),
             models.UniqueConstraint(
-                fields=["space", *COLUMNS], name=ConstraintName("vectorpartition_space")
+                fields=[*COLUMNS, "space"], name=ConstraintName("vectorpartition_space")
             ),
             models.UniqueConstraint(
                 fields=COLUMNS,
@@ -97,7 +97,7 @@ class AbstractEmbedding(ScopedModel):
         constraints = [
             scope_check(ConstraintName("embedding_scope")),
             models.UniqueConstraint(
-                fields=["number", "space", *COLUMNS], name=ConstraintName("embedding_once")
+                fields=["number", *COLUMNS, "space"], name=ConstraintName("embedding_once")
             ),
             _of_chunk("embedding_chunk"),
         ]
@@ -131,7 +131,7 @@ class AbstractEmbeddingFailure(ScopedModel):
         constraints = [
             scope_check(ConstraintName("embeddingfailure_scope")),
             models.UniqueConstraint(
-                fields=["number", "space", *COLUMNS], name=ConstraintName("embeddingfailure_once")
+                fields=["number", *COLUMNS, "space"], name=ConstraintName("embeddingfailure_once")
             ),
             _of_chunk("embeddingfailure_chunk"),
         ]

@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                         name="prism_graph_vectorpartition_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("space", "tenant", "owner", "agent", "thread"),
+                        fields=("tenant", "owner", "agent", "thread", "space"),
                         name="prism_graph_vectorpartition_space",
                     ),
                     models.UniqueConstraint(
@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
                         name="prism_graph_embedding_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("number", "space", "tenant", "owner", "agent", "thread"),
+                        fields=("number", "tenant", "owner", "agent", "thread", "space"),
                         name="prism_graph_embedding_once",
                     ),
                     prism_graph.constraints.CompositeForeignKey(
@@ -226,7 +226,7 @@ class Migration(migrations.Migration):
                         name="prism_graph_embeddingfailure_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("number", "space", "tenant", "owner", "agent", "thread"),
+                        fields=("number", "tenant", "owner", "agent", "thread", "space"),
                         name="prism_graph_embeddingfailure_once",
                     ),
                     prism_graph.constraints.CompositeForeignKey(

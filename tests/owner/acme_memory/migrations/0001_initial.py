@@ -750,7 +750,7 @@ class Migration(migrations.Migration):
                         name="acme_memory_vectorpartition_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("space", "tenant", "owner", "agent", "thread"),
+                        fields=("tenant", "owner", "agent", "thread", "space"),
                         name="acme_memory_vectorpartition_space",
                     ),
                     models.UniqueConstraint(
@@ -899,7 +899,7 @@ class Migration(migrations.Migration):
                         name="acme_memory_embedding_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("number", "space", "tenant", "owner", "agent", "thread"),
+                        fields=("number", "tenant", "owner", "agent", "thread", "space"),
                         name="acme_memory_embedding_once",
                     ),
                     prism_graph.constraints.CompositeForeignKey(
@@ -978,7 +978,7 @@ class Migration(migrations.Migration):
                         name="acme_memory_embeddingfailure_scope",
                     ),
                     models.UniqueConstraint(
-                        fields=("number", "space", "tenant", "owner", "agent", "thread"),
+                        fields=("number", "tenant", "owner", "agent", "thread", "space"),
                         name="acme_memory_embeddingfailure_once",
                     ),
                     prism_graph.constraints.CompositeForeignKey(
