@@ -37,7 +37,7 @@ LEASE: Final = timedelta(seconds=60)
 ALL_FAILED: Final = 16
 MAX_REASON: Final = 500
 
-_FIELDS: Final = ("id", *COLUMNS, "number", "space", "of", "vector")
+FIELDS: Final = ("id", *COLUMNS, "number", "space", "of", "vector")
 _HERE: Final = "space = %s AND tenant = %s AND owner = %s AND agent = %s AND thread = %s"
 _TAKE: Final = (
     f"UPDATE $vectorpartition SET lease = %s, leased_until = %s WHERE {_HERE} "
@@ -84,17 +84,25 @@ def setup_of(scope: Scope, using: str) -> Setup | None:
     return known[0] if space is None else spaces.fitting(space, using)
 
 
-def waiting(scope: Scope, using: str, space: Space, *, failed: bool = False) -> Numbers:
-    """Return the numbers of a scope's live chunks without a vector; those that failed only if asked for."""
-    live = _numbers(Chunk.objects.db_manager(using).at(scope).filter(retired_at=None))
+def waiting(
+    scope: Scope, using: str, space: Space, *, failed: bool = False, also: Numbers | None = None
+) -> Numbers:
+    """Return the numbers of a scope's live chunks without a vector; those that failed only if asked for.
+
+    `also` names other chunks that are to have one.
+    """
+    live = numbers_of(Chunk.objects.db_manager(using).at(scope).filter(retired_at=None))
+    if also is not None:
+        live = np.union1d(live, also)
     models = (Embedding,) if failed else (Embedding, EmbeddingFailure)
     for model in models:
         rows = model.objects.db_manager(using).at(scope).filter(space=space.key)
-        live = np.setdiff1d(live, _numbers(rows), assume_unique=True)
+        live = np.setdiff1d(live, numbers_of(rows), assume_unique=True)
     return live
 
 
-def _numbers(rows: Any) -> Numbers:
+def numbers_of(rows: Any) -> Numbers:
+    """Return the chunk numbers of rows, ascending."""
     found = rows.order_by().values_list("number", flat=True).iterator(chunk_size=10_000)
     return np.sort(np.fromiter(found, dtype=np.int64))
 
@@ -129,12 +137,18 @@ def embed(scope: Scope, using: str, *, retry: bool = False) -> Embedded:
 
 
 def embed_in(
-    scope: Scope, using: str, setup: Setup, *, retry: bool = False, serving: bool = False
+    scope: Scope,
+    using: str,
+    setup: Setup,
+    *,
+    retry: bool = False,
+    serving: bool = False,
+    also: Numbers | None = None,
 ) -> Embedded:
-    """Make the vectors that a scope waits for in one space. See `embed`."""
+    """Make the vectors that a scope waits for in one space, of other chunks `also`. See `embed`."""
     done = Embedded()
     # Looked at again after the lease is given back: whoever found it taken has gone by then.
-    while len(numbers := waiting(scope, using, setup.space, failed=retry)):
+    while len(numbers := waiting(scope, using, setup.space, failed=retry, also=also)):
         partition = spaces.opened(scope, using, setup.space, serving=serving)
         with leased(partition, using) as lease:
             if not lease:
@@ -213,17 +227,17 @@ class _Run:
 
     def _store(self, texts: dict[int, str], made: dict[int, Vectors]) -> None:
         # Locked before the partition is, as erasing does: what was erased meanwhile is not there.
-        numbers = _locked(self.scope, self.using, list(made))
+        numbers = locked(self.scope, self.using, list(made))
         self._keep()
         if not numbers:
             return
         index, inline = engine(connections[self.using]), self.setup.store.inline
         parts, key = tuple(map(str, self.scope.parts)), self.partition.space.key
         rows = (
-            (name, *parts, n, key, digest(texts[n]), _raw(made[n]) if inline else None)
+            (name, *parts, n, key, digest(texts[n]), raw_of(made[n]) if inline else None)
             for name, n in zip(random_ids(len(numbers)), numbers, strict=True)
         )
-        index.insert(Embedding, _FIELDS, rows)
+        index.insert(Embedding, FIELDS, rows)
         self.setup.store.put(self.partition, numbers, np.stack([made[n] for n in numbers]))
         self._failures(numbers).delete()
 
@@ -244,7 +258,7 @@ class _Run:
         again = set(known.values_list("number", flat=True)) if reasons else set()
         rows = EmbeddingFailure.objects.db_manager(self.using).at(self.scope)
         now, space = clock.now(), self.partition.space.key
-        for number in _locked(self.scope, self.using, list(reasons)):
+        for number in locked(self.scope, self.using, list(reasons)):
             about = {"reason": reasons[number], "failed_at": now}
             if number in again:
                 row = known.filter(number=number)
@@ -257,7 +271,7 @@ class _Run:
         _execute(self.using, _DOWN, [now, _told(error), *_place(self.partition)])
 
 
-def _locked(scope: Scope, using: str, numbers: Sequence[int]) -> list[int]:
+def locked(scope: Scope, using: str, numbers: Sequence[int]) -> list[int]:
     """Lock these chunks, and return those that are still there."""
     if not numbers:
         return []
@@ -291,7 +305,8 @@ def _batch_size(embedder: Any) -> int:
     return max(1, min(BATCH, own)) if isinstance(own, int) else BATCH
 
 
-def _raw(vector: Vectors) -> bytes:
+def raw_of(vector: Vectors) -> bytes:
+    """Return a vector as it is stored."""
     return vector.astype("<f4").tobytes()
 
 

@@ -125,16 +125,17 @@ def seen_from(scope: Scope, using: str) -> tuple[Space | None, list[Partition]]:
     ]
 
 
-def forget(using: str, scope: Scope, numbers: Iterable[int] | None = None) -> None:
-    """Take chunks' vectors out of every store that keeps them apart, and tell every process.
+def forget(using: str, scope: Scope, numbers: Iterable[int], *, only: Space | None = None) -> None:
+    """Take chunks' vectors out of every store that keeps them apart, or of one, and tell every process.
 
-    Call it in the transaction that erases the chunks, which are locked; without numbers, all of the scope
-    goes.
+    Call it in the transaction that deletes the chunks, which are locked, or their rows of Embedding.
     """
-    rows = VectorPartition.objects.db_manager(using).at(scope)
-    listed = None if numbers is None else list(numbers)
-    partitions = [Partition(scope, space_in(row), row.version) for row in rows.order_by("space")]
+    rows = VectorPartition.objects.db_manager(using).at(scope).order_by("space")
+    listed = list(numbers)
+    partitions = [Partition(scope, space_in(row), row.version) for row in rows]
     for partition in partitions:
+        if only is not None and partition.space.key != only.key:
+            continue
         store = store_of(partition.space, using)
         if not store.inline:
             store.drop(partition, listed)

@@ -14,6 +14,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.test import TransactionTestCase
 
+from prism_graph.asking import KEPT
+from prism_graph.vectors.blocks import BLOCKS
 from tests import statement_guard
 
 hypothesis.settings.register_profile(
@@ -106,3 +108,10 @@ def pytest_runtest_call() -> Generator[None, Any, Any]:
         connection_created.connect(guard)
         stack.callback(connection_created.disconnect, guard)
         return (yield)
+
+
+@pytest.fixture(autouse=True)
+def nothing_held() -> None:
+    """Let every test begin without vectors that another one read."""
+    BLOCKS.clear()
+    KEPT.clear()

@@ -56,6 +56,7 @@ ORDER: Final = (
         "filters",
         "search",
         "embedding",
+        "moving",
         "factrows",
         "ledger",
         "facts",
@@ -106,7 +107,7 @@ RESERVED: Final = {
     "through": ("managers", "bases.rows"),
     "system": (
         *("managers", "bases.citing", "lost_evidence", "erase", "erase_scope", "repair"),
-        *("doctor.place", "stats", "review.cases", "review.targets", "management.base"),
+        *("doctor.place", "stats", "review.cases", "review.targets", "management.base", "moving"),
     ),
     "QuerySet": ("managers",),
     "ClosedQuery": ("managers",),

@@ -98,6 +98,9 @@ class VectorStore(ABC):
         in these partitions or not among them takes the place of none that is.
         """
 
+    def prepare(self) -> None:  # noqa: B027
+        """Create what the store needs for its width; called by migrate and by prism_graph_migrate_vectors."""
+
     def check(self) -> Iterable[str]:
         """Yield a sentence for whatever keeps the store from working on its database."""
         return ()
