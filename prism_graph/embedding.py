@@ -91,7 +91,10 @@ def waiting(
 
     `also` names other chunks that are to have one.
     """
-    live = numbers_of(Chunk.objects.db_manager(using).at(scope).filter(retired_at=None))
+    index = engine(connections[using])
+    with index.reading():
+        [level] = index.directory([scope])
+    live = np.sort(level.numbers)
     if also is not None:
         live = np.union1d(live, also)
     models = (Embedding,) if failed else (Embedding, EmbeddingFailure)

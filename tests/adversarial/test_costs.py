@@ -11,8 +11,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph.vectors.blocks import BLOCKS
 from tests.rawsql import TABLES
 from tests.statement_guard import unguarded
+from tests.vectors.doubles import vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -20,6 +22,17 @@ READER = Scope("acme", "ana", "support", "chat-1")
 DOCUMENT = Origin(Trust.DOCUMENT, "importer")
 TOOL = Origin(Trust.TOOL)
 CLAIM = {"subject": "ana", "predicate": "has", "value": "a zebra"}
+
+
+def meant(call: Callable[[Memory], Any]) -> Callable[[Memory], Any]:
+    """Make a call with vectors in the settings."""
+
+    def made(memory: Memory) -> Any:
+        BLOCKS.clear()
+        with vectors():
+            return call(memory)
+
+    return made
 
 
 def cited(memory: Memory) -> list[str]:
@@ -41,6 +54,8 @@ READS: dict[str, Callable[[Memory], Any]] = {
     "all facts": lambda memory: memory.facts(),
     "a fact": lambda memory: memory.fact("fact-1"),
     "a timeline": lambda memory: memory.timeline("ana"),
+    "meaning": meant(lambda memory: memory.search("striped horses", explain=True)),
+    "what waits": meant(lambda memory: (memory.pending(), memory.failed())),
 }
 WRITES: dict[str, Callable[[Memory], Any]] = {
     "a new document": lambda memory: memory.ingest("new", "A new zebra.", origin=DOCUMENT),
@@ -55,7 +70,16 @@ WRITES: dict[str, Callable[[Memory], Any]] = {
     "an erasure": lambda memory: memory.erase("doc-1"),
     "an erasure of evidence": lambda memory: memory.erase("cited"),
     "an erasure of a fact": lambda memory: memory.erase_fact("fact-1"),
+    "an embedding": meant(lambda memory: read_again(memory)),
 }
+
+
+def read_again(memory: Memory) -> None:
+    """Search, embed one more passage, and search what has changed."""
+    memory.search("striped horses")
+    memory.ingest("late", "A late zebra.", origin=DOCUMENT)
+    memory.embed_pending()
+    memory.search("striped horses")
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +98,8 @@ def world() -> None:
         memory.assert_fact("fact-1", **CLAIM, evidence=said)
         memory.supersede("fact-1", **CLAIM, evidence=said)
         memory.assert_fact("fact-2", **CLAIM, evidence=heard)
+        with vectors():
+            memory.embed_pending()
 
 
 # Chunks have numbers of their own over all scopes: what was derived from one, and, for an erasure, what
