@@ -27,6 +27,7 @@ from django.conf import global_settings
 from django.core.management import BaseCommand, get_commands, load_command_class
 from django.db import ConnectionHandler, connection, connections, models
 from django.dispatch import Signal
+from django.utils.module_loading import import_string
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -45,6 +46,7 @@ from prism_graph import (
     records,
     signals,
 )
+from prism_graph.embedders import making
 from prism_graph.management import commands
 from prism_graph.managers import ScopedManager
 from prism_graph.models import Citation, Fact, FactVersion, Receipt, Standing
@@ -534,6 +536,23 @@ def test_every_setting_is_documented_with_its_default(page: str, heading: str) -
     defaults = literals([bare(row[1]) for row in documented.rows])
     expected = {entry.name: entry.default for entry in dataclasses.fields(conf.Config)}
     assert dict(zip(documented.column(), defaults, strict=True)) == expected
+
+
+@pytest.mark.parametrize("name", making.PROVIDERS)
+def test_every_embedder_is_documented_with_its_options(name: str) -> None:
+    documented = table("reference/embedders.md", name, "Option")
+    taken = inspect.signature(import_string(making.PROVIDERS[name].path)).parameters
+    defaults = literals([row[1].strip("`") for row in documented.rows])
+    assert dict(zip(documented.column(), defaults, strict=True)) == {
+        option: parameter.default for option, parameter in taken.items()
+    }
+
+
+def test_every_embedder_is_documented_with_its_extra() -> None:
+    documented = table("reference/embedders.md", "Embedders", "Provider")
+    assert documented.column() == [*making.PROVIDERS]
+    for row, provider in zip(documented.rows, making.PROVIDERS.values(), strict=True):
+        assert (f'".[{provider.installed_by}]"' in row[1]) is bool(provider.installed_by)
 
 
 def test_every_check_is_documented_with_its_level() -> None:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed, InvalidVector
@@ -53,12 +54,12 @@ class Server:
         import httpx
         import tenacity
 
-        self._address, self._key_env, self._timeout = address, key_env, timeout
+        self._address, self._timeout = address, timeout
         self._failure: type[Exception] = httpx.HTTPError
         self._client = httpx.Client(
             timeout=timeout,
             headers=dict(headers),
-            auth=self._authorise if key_env else None,
+            auth=partial(_authorise, key_env) if key_env else None,
             follow_redirects=False,
             transport=transport,
         )
@@ -98,15 +99,16 @@ class Server:
             # What it says may hold a header.
             raise _Again(f"cannot be reached ({type(error).__name__})") from None
 
-    def _authorise(self, request: httpx.Request) -> httpx.Request:
-        # Here, so that the key is in no frame that an error passes through.
-        key = os.environ.get(self._key_env or "", "").strip()
-        if not (key and key.isascii() and key.isprintable()):
-            raise EmbedderUnavailable(
-                f"The environment variable {self._key_env} holds no key: set it, or see 'api_key_env'."
-            )
-        request.headers["Authorization"] = f"Bearer {key}"
-        return request
+
+def _authorise(key_env: str, request: httpx.Request) -> httpx.Request:
+    # Called while a request is made, so that the key is in no frame that a failure passes through.
+    key = os.environ.get(key_env, "").strip()
+    if not (key and key.isascii() and key.isprintable()):
+        raise EmbedderUnavailable(
+            f"The environment variable {key_env} holds no key: set it, or see 'api_key_env'."
+        )
+    request.headers["Authorization"] = f"Bearer {key}"
+    return request
 
 
 def _judge(response: httpx.Response) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from prism_graph.embedders import options
+from prism_graph.errors import InvalidSettings
 
 _RULES: Final[options.Rules] = {
     "model": options.TEXT,
@@ -39,7 +41,9 @@ class SentenceTransformersEmbedder:
         loaded: Any = SentenceTransformer(
             model, device=device, truncate_dim=dimensions, local_files_only=True
         )
-        self.dimensions: int = dimensions or int(loaded.get_sentence_embedding_dimension())
+        self.dimensions: int = dimensions or _width(loaded)
+        # Its tokenizer refuses to be used by two threads at once.
+        self._lock = threading.Lock()
         # Newer releases of the library treat documents and questions apart.
         self._documents: Callable[..., Any] = getattr(loaded, "encode_document", loaded.encode)
         self._questions: Callable[..., Any] = getattr(loaded, "encode_query", loaded.encode)
@@ -58,9 +62,18 @@ class SentenceTransformersEmbedder:
         return self._encode(self._questions, texts)
 
     def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> Any:
-        return encode(
-            list(texts),
-            batch_size=self._batch_size,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
+        with self._lock:
+            return encode(
+                list(texts),
+                batch_size=self._batch_size,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+
+
+def _width(loaded: Any) -> int:
+    # The second is its older name.
+    for name in ("get_embedding_dimension", "get_sentence_embedding_dimension"):
+        if width := getattr(loaded, name, lambda: None)():
+            return int(width)
+    raise InvalidSettings("The model does not say how wide its vectors are: set 'dimensions'.")

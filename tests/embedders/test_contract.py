@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from prism_graph.embedders import Embedder, make
+from prism_graph.embedders import Embedder, complaint, make
 from prism_graph.embedders.hashing import HashingEmbedder
 from prism_graph.testing import EmbedderContract
 
 
 @cache
 def made(name: str) -> Embedder:
+    if missing := complaint(name):
+        pytest.skip(f"{name} {missing}")
     return make(name)
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 from unittest import mock
@@ -140,3 +143,25 @@ def test_a_missing_package_is_named_by_its_extra() -> None:
         assert "`pip install 'django-prism-graph[small]'`" in (complaint("small") or "")
         with pytest.raises(InvalidSettings):
             make({"provider": "small"})
+
+
+def test_every_provider_can_be_named_without_settings_and_without_its_packages() -> None:
+    program = (
+        "import sys\n"
+        "from prism_graph.embedders import complaint, making\n"
+        "for provider in making.PROVIDERS.values():\n"
+        "    sys.modules.update(dict.fromkeys(provider.packages))\n"
+        "    making.import_string(provider.path)\n"
+        "print([name for name in making.PROVIDERS if complaint({'provider': name, 'model': 'm'})])"
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == (str([*making.PROVIDERS]), "")
