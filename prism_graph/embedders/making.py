@@ -42,7 +42,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
     "openai": Provider(
         "prism_graph.embedders.openai.OpenAIEmbedder",
         installed_by="openai",
-        packages=("httpx", "tenacity"),
+        packages=("httpx2", "tenacity"),
     ),
     "sentence-transformers": Provider(
         "prism_graph.embedders.sentence_transformers.SentenceTransformersEmbedder",

@@ -10,7 +10,7 @@ from prism_graph.embedders.posting import Server
 from prism_graph.errors import InvalidVector
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 OPENAI: Final = "https://api.openai.com/v1"
 # Bytes of a reply: a number written out, with room around it, and what stands beside the vectors.
@@ -53,7 +53,7 @@ class OpenAIEmbedder:
         encoding_format: str | None = "base64",
         send_dimensions: bool = False,
         headers: Mapping[str, str] | None = None,
-        transport: httpx.BaseTransport | None = None,
+        transport: httpx2.BaseTransport | None = None,
     ) -> None:
         given = locals()
         options.check_options(self.name, {name: given[name] for name in _RULES}, _RULES)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed, InvalidVector
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
     import tenacity
 
 # The longest wait, in seconds, that a server may ask for between two tries.
@@ -49,14 +49,14 @@ class Server:
         timeout: float,
         retries: int,
         headers: Mapping[str, str],
-        transport: httpx.BaseTransport | None = None,
+        transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        import httpx
+        import httpx2
         import tenacity
 
         self._address, self._timeout = address, timeout
-        self._failure: type[Exception] = httpx.HTTPError
-        self._client = httpx.Client(
+        self._failure: type[Exception] = httpx2.HTTPError
+        self._client = httpx2.Client(
             timeout=timeout,
             headers=dict(headers),
             auth=partial(_authorise, key_env) if key_env else None,
@@ -100,7 +100,7 @@ class Server:
             raise _Again(f"cannot be reached ({type(error).__name__})") from None
 
 
-def _authorise(key_env: str, request: httpx.Request) -> httpx.Request:
+def _authorise(key_env: str, request: httpx2.Request) -> httpx2.Request:
     # Called while a request is made, so that the key is in no frame that a failure passes through.
     key = os.environ.get(key_env, "").strip()
     if not (key and key.isascii() and key.isprintable()):
@@ -111,7 +111,7 @@ def _authorise(key_env: str, request: httpx.Request) -> httpx.Request:
     return request
 
 
-def _judge(response: httpx.Response) -> None:
+def _judge(response: httpx2.Response) -> None:
     status = response.status_code
     if 200 <= status < 300:
         return
@@ -129,7 +129,7 @@ def _judge(response: httpx.Response) -> None:
     raise EmbeddingFailed(f"The server refuses these texts with status {status}.")
 
 
-def _read(response: httpx.Response, until: float, limit: int) -> bytes:
+def _read(response: httpx2.Response, until: float, limit: int) -> bytes:
     held = bytearray()
     for part in response.iter_bytes():
         held += part

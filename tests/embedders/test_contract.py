@@ -40,9 +40,9 @@ class TestMiniLM(EmbedderContract):
 
 class TestOpenAI(EmbedderContract):
     def embedder(self) -> Embedder:
-        import httpx
+        import httpx2
 
-        def answer(request: httpx.Request) -> httpx.Response:
+        def answer(request: httpx2.Request) -> httpx2.Response:
             asked = json.loads(request.content)
             rows = HashingEmbedder(asked["dimensions"]).embed(asked["input"])
             data = [
@@ -52,10 +52,10 @@ class TestOpenAI(EmbedderContract):
                 }
                 for place, row in enumerate(rows)
             ]
-            return httpx.Response(200, json={"data": data[::-1]})
+            return httpx2.Response(200, json={"data": data[::-1]})
 
         options = {"base_url": "http://localhost/v1", "send_dimensions": True, "batch_size": 2}
-        options["transport"] = httpx.MockTransport(answer)
+        options["transport"] = httpx2.MockTransport(answer)
         return make({"provider": "openai", "dimensions": 64, "options": options})
 
 

@@ -15,7 +15,7 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from prism_graph.embedders import complaint, make, posting, space_of, vectors
@@ -30,7 +30,7 @@ from prism_graph.errors import (
 KEY = "sk-nobody-may-see-this"
 SECRET = "the launch code is 0000"
 LOCAL = "http://localhost:8000/v1"
-Answer = Callable[[httpx.Request], httpx.Response]
+Answer = Callable[[httpx2.Request], httpx2.Response]
 
 
 @pytest.fixture(autouse=True)
@@ -46,25 +46,25 @@ def encoded(*numbers: float) -> str:
     return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
 
 
-def reply(*embeddings: Any) -> httpx.Response:
+def reply(*embeddings: Any) -> httpx2.Response:
     data = [{"index": place, "embedding": each} for place, each in enumerate(embeddings)]
-    return httpx.Response(200, json={"object": "list", "data": data, "usage": {"total_tokens": 1}})
+    return httpx2.Response(200, json={"object": "list", "data": data, "usage": {"total_tokens": 1}})
 
 
 def embedder(
-    *answers: httpx.Response | Exception | Answer, **options: Any
+    *answers: httpx2.Response | Exception | Answer, **options: Any
 ) -> tuple[Any, list[Any]]:
     """An embedder whose server gives these answers in turn, and what it was asked."""
-    asked: list[httpx.Request] = []
+    asked: list[httpx2.Request] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(request)
         found = answers[min(len(asked), len(answers)) - 1]
         if isinstance(found, Exception):
             raise found
-        return found if isinstance(found, httpx.Response) else found(request)
+        return found if isinstance(found, httpx2.Response) else found(request)
 
-    options = {"dimensions": 2, "transport": httpx.MockTransport(answer), **options}
+    options = {"dimensions": 2, "transport": httpx2.MockTransport(answer), **options}
     return OpenAIEmbedder("small", **options), asked
 
 
@@ -133,10 +133,10 @@ def test_a_key_that_changes_is_the_next_requests(monkeypatch: pytest.MonkeyPatch
 
 
 def test_texts_go_in_batches_and_come_back_in_order() -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         texts = json.loads(request.content)["input"]
         data = [{"index": n, "embedding": [float(text), 1.0]} for n, text in enumerate(texts)]
-        return httpx.Response(200, json={"data": data[::-1]})
+        return httpx2.Response(200, json={"data": data[::-1]})
 
     model, asked = embedder(answer, batch_size=3)
     found = vectors(model, [str(number) for number in range(7)])
@@ -156,7 +156,7 @@ def test_floats_and_base64_are_read_whatever_was_asked_for(given: Any) -> None:
 
 def test_a_server_that_numbers_nothing_is_taken_at_its_order() -> None:
     data = [{"embedding": [1, 0]}, {"embedding": [0, 1]}]
-    model, _ = embedder(httpx.Response(200, json={"data": data}))
+    model, _ = embedder(httpx2.Response(200, json={"data": data}))
     assert vectors(model, ["a", "b"]).tolist() == [[1, 0], [0, 1]]
 
 
@@ -192,7 +192,7 @@ POISON: list[Any] = [
 @pytest.mark.parametrize("poison", POISON, ids=[str(n) for n in range(len(POISON))])
 def test_a_poisoned_reply_is_refused_without_a_word_of_the_text(poison: Any) -> None:
     body = json.dumps(poison)  # NaN and Infinity included, which are no JSON
-    model, asked = embedder(httpx.Response(200, text=body))
+    model, asked = embedder(httpx2.Response(200, text=body))
     with pytest.raises(InvalidVector) as refusal:
         vectors(model, [SECRET, "b"])
     assert SECRET not in str(refusal.value)
@@ -212,7 +212,7 @@ def test_a_poisoned_reply_is_refused_without_a_word_of_the_text(poison: Any) -> 
     ids=["empty", "cut", "html", "no text", "deep", "long number"],
 )
 def test_a_reply_that_is_no_json_is_refused(body: bytes) -> None:
-    model, _ = embedder(httpx.Response(200, content=body))
+    model, _ = embedder(httpx2.Response(200, content=body))
     with pytest.raises(InvalidVector):
         vectors(model, ["a"])
 
@@ -223,7 +223,7 @@ def test_a_reply_without_end_is_cut_off() -> None:
             yield b" " * 100_000
         raise AssertionError("all of it was read")
 
-    model, _ = embedder(lambda request: httpx.Response(200, content=endless()))
+    model, _ = embedder(lambda request: httpx2.Response(200, content=endless()))
     with pytest.raises(InvalidVector, match="larger"):
         vectors(model, ["a"])
 
@@ -236,16 +236,16 @@ def test_a_reply_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
 
     clock = iter(range(10_000))
     monkeypatch.setattr(posting.time, "monotonic", lambda: float(next(clock)))
-    model, asked = embedder(lambda request: httpx.Response(200, content=trickling()), timeout=5.0)
+    model, asked = embedder(lambda request: httpx2.Response(200, content=trickling()), timeout=5.0)
     with pytest.raises(EmbedderUnavailable, match="too long"):
         vectors(model, ["a"])
     assert len(asked) == 3
 
 
 PASSING = [
-    *(httpx.Response(status, text=SECRET) for status in (408, 409, 425, 429, 500, 502, 503, 529)),
-    *(httpx.ConnectError(KEY), httpx.ReadTimeout(SECRET), httpx.RemoteProtocolError(KEY)),
-    httpx.LocalProtocolError(f"Illegal header value {KEY}"),
+    *(httpx2.Response(status, text=SECRET) for status in (408, 409, 425, 429, 500, 502, 503, 529)),
+    *(httpx2.ConnectError(KEY), httpx2.ReadTimeout(SECRET), httpx2.RemoteProtocolError(KEY)),
+    httpx2.LocalProtocolError(f"Illegal header value {KEY}"),
 ]
 
 
@@ -268,8 +268,8 @@ def test_what_does_not_pass_makes_the_server_unavailable(passing: Any) -> None:
     assert "status" in str(failure.value) or "reached" in str(failure.value)
 
 
-def after(header: str) -> httpx.Response:
-    return httpx.Response(429, headers={"Retry-After": header})
+def after(header: str) -> httpx2.Response:
+    return httpx2.Response(429, headers={"Retry-After": header})
 
 
 def test_a_server_that_asks_to_wait_is_waited_for(waits: list[float]) -> None:
@@ -304,7 +304,7 @@ def test_one_that_asks_for_too_much_is_not(header: str, waits: list[float]) -> N
 )
 def test_a_wrong_setting_is_told_at_once(status: int, named: str) -> None:
     elsewhere = {"Location": "https://elsewhere.example/v1/embeddings"}
-    model, asked = embedder(httpx.Response(status, text=SECRET, headers=elsewhere))
+    model, asked = embedder(httpx2.Response(status, text=SECRET, headers=elsewhere))
     with pytest.raises(EmbedderUnavailable) as failure:
         vectors(model, ["a"])
     assert named in str(failure.value)
@@ -314,7 +314,7 @@ def test_a_wrong_setting_is_told_at_once(status: int, named: str) -> None:
 
 @pytest.mark.parametrize("status", [400, 413, 415, 422])
 def test_texts_that_the_server_refuses_are_a_failure_of_their_own(status: int) -> None:
-    model, asked = embedder(httpx.Response(status, text=SECRET))
+    model, asked = embedder(httpx2.Response(status, text=SECRET))
     with pytest.raises(EmbeddingFailed) as failure:
         vectors(model, [SECRET])
     assert type(failure.value) is EmbeddingFailed
@@ -325,7 +325,7 @@ def test_texts_that_the_server_refuses_are_a_failure_of_their_own(status: int) -
 
 @pytest.mark.parametrize(
     "answer",
-    [reply([1, 0]), httpx.Response(400), httpx.ConnectError(KEY), httpx.Response(401)],
+    [reply([1, 0]), httpx2.Response(400), httpx2.ConnectError(KEY), httpx2.Response(401)],
     ids=str,
 )
 def test_neither_key_nor_text_is_logged_or_shown(
