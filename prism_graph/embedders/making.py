@@ -96,8 +96,6 @@ def complaint(value: object) -> str | None:
     choice = _choice(value)
     if choice.provider and (missing := _missing(choice.provider)):
         return missing
-    if not callable(choice.named) and not isinstance(choice.named, str):
-        return _unlike(choice.named)
     try:
         target = choice.target()
     except Exception as error:  # whatever a module does while it is imported

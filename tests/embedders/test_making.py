@@ -96,6 +96,7 @@ BAD: list[tuple[Any, str]] = [
     ({"provider": "hashing", "dimensions": 0}, "dimensions"),
     ({"provider": HERE + "Own", "options": {"width": 8}}, "width"),
     ({"provider": HERE + "OWN", "dimensions": 8}, "takes no options"),
+    ({"provider": OWN, "options": {"depth": 8}}, "takes no options"),
     ({"provider": Checking, "options": {"depth": 9}}, "too deep"),
     *((unlike(name=value), "name") for value in ("", None, 7, "a/b", "a\n")),
     *((unlike(model=value), "model") for value in ("", None, 7, "m" * 256)),
