@@ -17,7 +17,8 @@ class PrismGraphConfig(AppConfig):
         """Register what keeps the index true and deletion scoped."""
         from prism_graph import checks, models, receivers
         from prism_graph.bases import AbstractChunkText
-        from prism_graph.signals import chunks_going, source_ingested
+        from prism_graph.bases.evidence import chunks_going
+        from prism_graph.signals import source_ingested
 
         checks.register_all()
         source_ingested.connect(receivers.embed_new)

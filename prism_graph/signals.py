@@ -30,10 +30,6 @@ fact_retracted = Signal()
 fact_erased = Signal()
 
 
-# Sent at once, with `rows`, a queryset of chunks that a queryset is about to delete: not for projects.
-chunks_going = Signal()
-
-
 def announce(signal: Signal, sender: Any, scope: Scope, using: str, **ids: Any) -> None:
     """Send a signal once the transaction commits; a receiver that fails is logged and stops nothing."""
     send = partial(signal.send_robust, sender=sender, scope=scope, using=using, **ids)

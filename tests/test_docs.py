@@ -628,9 +628,13 @@ def test_every_method_of_memory_is_documented_with_its_arguments() -> None:
     page = DOCS / "reference/memory.md"
     documented = {t.heading: t for t in tables(page) if t.header[0] == "Argument"}
     expected = {"Memory": Memory.__init__, **memory_methods()}
-    assert list(documented) == list(expected)
+    headings = re.findall(r"^### (\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for name in headings if name in expected] == list(expected)
     for name, method in expected.items():
         _, *parameters = inspect.signature(method).parameters.values()
+        if not parameters:
+            assert name not in documented
+            continue
         found = documented[name]
         assert found.column() == [parameter.name for parameter in parameters], name
         defaults = literals([bare(row[1]) for row in found.rows])

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
+from django.dispatch import Signal
 
 from prism_graph.bases.citing import (
     CITED,
@@ -34,10 +35,11 @@ from prism_graph.indexing import ANALYSER, Indexed, indexed
 from prism_graph.limits import MAX_KEY
 from prism_graph.managers import ScopedQuerySet
 from prism_graph.scope import COLUMNS, TOKEN_LENGTH
-from prism_graph.signals import chunks_going
 from prism_graph.trust import MAX_WRITER_CHARACTERS
 
 DIGEST_LENGTH: Final = 32
+# Sent with `rows`, the chunks that a queryset is about to delete, while they are still there.
+chunks_going: Final = Signal()
 
 
 class SourceKind(models.TextChoices):
