@@ -1,3 +1,4 @@
+from importlib.util import find_spec
 from pathlib import Path
 
 import environ
@@ -53,6 +54,17 @@ TEMPLATES = [
     }
 ]
 PRISM_GRAPH = {"REVIEW_SCOPES": "helpdesk.scopes.review_scopes"}
+# A small model that comes with its package, unless the environment names another embedder, or "" for none.
+MINILM = "minilm" if find_spec("onnxruntime") and find_spec("tokenizers") else ""
+if provider := env.str("PRISM_GRAPH_EMBED_PROVIDER", default=MINILM):
+    PRISM_GRAPH |= {
+        "VECTORS": env.str("PRISM_GRAPH_VECTORS", default="exact"),
+        "EMBEDDER": {
+            "provider": provider,
+            "model": env.str("PRISM_GRAPH_EMBED_MODEL", default=None),
+            "dimensions": env.int("PRISM_GRAPH_EMBED_DIMENSIONS", default=None),
+        },
+    }
 ROOT_URLCONF = "example.urls"
 LOGIN_URL = "login"
 STATIC_URL = "static/"
