@@ -89,11 +89,8 @@ UPWARDS: Final = {
 # Modules of the package that may say these words, each a way past the scoped manager.
 ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
-    "cursor": (
-        *(*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
-        *("vectors.exact", "spaces", "embedding"),
-    ),
-    "copy": (*ENGINES, "ranking.segments"),  # there, of an array
+    "cursor": (*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
+    "copy": (*ENGINES, "ranking.lending"),  # there, of an array
     "RawSQL": ENGINES[1:],
     "raw": ("managers",),
     "extra": ("managers",),

@@ -8,10 +8,10 @@ a bit of it.
 from __future__ import annotations
 
 from prism_graph.ranking.directory import FROM_EARLIER, FROM_LATER, Directory
-from prism_graph.ranking.fusion import Fused, Fusion, fuse
+from prism_graph.ranking.fusion import fuse_ranks, fuse_scores
+from prism_graph.ranking.lending import SUMMED
 from prism_graph.ranking.matches import Lookup, TermMatch, match
 from prism_graph.ranking.scoring import Explanation, Ranking, TermPart, rank
-from prism_graph.ranking.segments import SUMMED
 
 __all__ = [
     "FROM_EARLIER",

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Scores are rounded to this many decimals.
+DECIMALS: Final = 9
 # Turns are short: their length says little, and a word repeated says little more.
 TURN_K1, TURN_B = 0.7, 0.2
 PASSAGE_K1, PASSAGE_B = 1.2, 0.75

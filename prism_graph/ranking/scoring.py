@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
 from prism_graph.analysis import Query
-from prism_graph.ranking.directory import Directory, Floats
+from prism_graph.ranking.directory import DECIMALS, Directory, Floats
+from prism_graph.ranking.lending import SUMMED
 from prism_graph.ranking.matches import Lookup, TermMatch, match
-from prism_graph.ranking.segments import SUMMED, score_segment, segment_scales
-
-DECIMALS: Final = 9
+from prism_graph.ranking.segments import score_segment, segment_scales
 
 
 class TermPart(TypedDict):

@@ -11,10 +11,9 @@ import numpy as np
 
 from prism_graph.analysis import Segment
 from prism_graph.ranking.directory import Directory, Floats
+from prism_graph.ranking.lending import spread
 from prism_graph.ranking.matches import TermMatch
 
-# Per word a chunk takes the best of its own and what is lent; this part is the sum instead.
-SUMMED: Final = 0.15
 # Log weights of a long query's sentences, beside those of their form (analysis.sentences).
 COVERED: Final = 4.2
 HELD: Final = -6.0
@@ -33,25 +32,8 @@ def score_segment(
     for term in segment.terms:
         found = matches[term.word]
         if len(found.positions):
-            scores += term.weight * _spread(directory, found)
+            scores += term.weight * spread(directory, found.positions, found.own(directory))
     return scores
-
-
-def _spread(directory: Directory, found: TermMatch) -> Floats:
-    """Return what one term gives to every chunk: its own part, or the best share lent to it."""
-    own = found.own(directory)
-    best = np.zeros(len(directory))
-    best[found.positions] = own
-    if not directory.takers:
-        return best
-    total = best.copy()
-    for share, takers in directory.takers:
-        taker = takers[found.positions]
-        takes = taker >= 0
-        taker, lent = taker[takes], share * own[takes]
-        best[taker] = np.maximum(best[taker], lent)
-        total[taker] += lent
-    return np.asarray((1.0 - SUMMED) * best + SUMMED * total)
 
 
 def segment_scales(
