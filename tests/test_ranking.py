@@ -14,8 +14,6 @@ from prism_graph.ranking import (
     FROM_LATER,
     SUMMED,
     Directory,
-    fuse_ranks,
-    fuse_scores,
     rank,
 )
 
@@ -260,19 +258,3 @@ def test_a_sentence_that_a_chunk_holds_whole_weighs_less_than_one_it_is_about() 
     scales = rank(directory, Query((copied, asked)), rows).scales
     assert scales[1] == 1.0
     assert scales[0] < 1.0
-
-
-def test_reciprocal_ranks_are_added_with_weights() -> None:
-    fused = fuse_ranks([["a", "b"], ["b", "c"]], weights=[1.0, 2.0], k=60)
-    assert fused == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 2 / 61, "c": 2 / 62})
-
-
-def test_weighted_scores_are_normalised_per_arm() -> None:
-    fused = fuse_scores({"a": 4.0, "b": 2.0}, {"b": 0.9, "c": 0.1}, share=0.6)
-    assert fused == pytest.approx({"a": 0.6, "b": 0.3 + 0.4, "c": 0.0})
-
-
-def test_an_empty_arm_leaves_the_order_of_the_other() -> None:
-    assert fuse_scores({}, {"b": 0.9, "c": 0.1}, share=0.6) == pytest.approx({"b": 0.4, "c": 0.0})
-    assert fuse_scores({"a": 3.0}, {}, share=0.6) == pytest.approx({"a": 0.6})
-    assert fuse_ranks([[], ["x"]]) == pytest.approx({"x": 1 / 61})

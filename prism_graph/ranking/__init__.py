@@ -7,24 +7,31 @@ a bit of it.
 
 from __future__ import annotations
 
+from prism_graph.ranking.contrast import CANDIDATES, ContrastPart, Contrasts, contrast
 from prism_graph.ranking.directory import FROM_EARLIER, FROM_LATER, Directory
-from prism_graph.ranking.fusion import fuse_ranks, fuse_scores
+from prism_graph.ranking.fusion import ArmPart, Fused, FusedPart, Fusion, fuse
 from prism_graph.ranking.lending import SUMMED
 from prism_graph.ranking.matches import Lookup, TermMatch, match
 from prism_graph.ranking.scoring import Explanation, Ranking, TermPart, rank
 
 __all__ = [
+    "CANDIDATES",
     "FROM_EARLIER",
     "FROM_LATER",
     "SUMMED",
+    "ArmPart",
+    "ContrastPart",
+    "Contrasts",
     "Directory",
     "Explanation",
     "Fused",
+    "FusedPart",
     "Fusion",
     "Lookup",
     "Ranking",
     "TermMatch",
     "TermPart",
+    "contrast",
     "fuse",
     "match",
     "rank",

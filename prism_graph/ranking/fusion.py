@@ -1,50 +1,237 @@
-"""Fusion of two arms: a stand-in until the measured one."""
+"""Fusion: one order out of the text arm and the vector arm."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from prism_graph.ranking.directory import DECIMALS, Floats, Integers
+
+RRF_K: Final = 60
+TEXT_SHARE: Final = 0.6
+# The contrast that is worth half of the best text score: one in e⁷, a thousand, has it by chance.
+HALF: Final = 7.0
+# What may be set of each method.
+OPTIONS: Final = {"contrast": ("half",), "rrf": ("k", "weights"), "weighted": ("text",)}
+DEFAULT: Final = "contrast"
+ALONE: Final = "alone"
+
+
+class ArmPart(TypedDict):
+    """What one arm gave: `rank` counts from 1, equal scores share one."""
+
+    rank: int
+    score: float
+    part: float
+
+
+class FusedPart(TypedDict):
+    """A fused score: the sum of both parts, rounded to 9 decimals; None: the arm has no such chunk."""
+
+    method: str
+    parameters: dict[str, Any]
+    text: ArmPart | None
+    vector: ArmPart | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    method: str = "weighted"
-    text: float = 0.6
+    """How two arms become one order. t is a text score, v a vector score, best the highest t.
+
+    - `contrast`: t + best · v²/(v² + `half`²), for v that are contrasts (ranking.contrast).
+    - `rrf`: Σ weight/(`k` + rank) (Cormack, Clarke, Büttcher 2009); `weights` of text and vector.
+    - `weighted`: `text` · t/best + (1 − `text`) · v brought to 0–1 by the lowest v and the highest.
+
+    Where one arm found nothing, the other's scores stay as they are. Raises ValueError for values
+    out of range.
+    """
+
+    method: str = DEFAULT
+    half: float = HALF
+    k: int = RRF_K
+    weights: tuple[float, float] = (1.0, 1.0)
+    text: float = TEXT_SHARE
+
+    def __post_init__(self) -> None:
+        if self.method not in OPTIONS:
+            raise ValueError(f"The method of fusion must be {_listed(OPTIONS)}.")
+        if not _within(self.half, 0.01, 1000):
+            raise ValueError("half must be a number from 0.01 to 1000.")
+        if not isinstance(self.k, int) or not _within(self.k, 1, 1000):
+            raise ValueError("k must be a whole number from 1 to 1000.")
+        if len(self.weights) != 2 or not all(_within(each, 0.001, 1000) for each in self.weights):
+            raise ValueError("weights must be two numbers from 0.001 to 1000: text, vector.")
+        if not _within(self.text, 0.01, 0.99):
+            raise ValueError("text must be a number from 0.01 to 0.99.")
 
     @classmethod
-    def of(cls, value: Any) -> Fusion:
-        return cls()
+    def of(cls, value: object) -> Fusion:
+        """Return the fusion that a setting spells: None, a method, or a dict of one and its options.
+
+        Raises ValueError, saying what is wrong.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, str):
+            value = {"method": value}
+        if not isinstance(value, Mapping):
+            raise ValueError("A fusion must be None, a method's name or a dict.")
+        options = dict(value)
+        method = options.pop("method", None)
+        if not isinstance(method, str) or method not in OPTIONS:
+            raise ValueError(f"The method of fusion must be {_listed(OPTIONS)}.")
+        if unknown := sorted(str(key) for key in options if key not in OPTIONS[method]):
+            raise ValueError(
+                f"{method!r} has no option {unknown[0]!r}, only {_listed(OPTIONS[method])}."
+            )
+        if "weights" in options:
+            options["weights"] = _pair(options["weights"])
+        return cls(method, **options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the options of the method, as a setting would spell them."""
+        values = {name: getattr(self, name) for name in OPTIONS[self.method]}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
 
-@dataclass(frozen=True)
+def _listed(names: Iterable[str]) -> str:
+    return " or ".join(repr(name) for name in names)
+
+
+def _within(value: object, least: float, most: float) -> bool:
+    # True is no number here, and NaN is within nothing.
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def _pair(value: object) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise ValueError("weights must be two numbers from 0.001 to 1000: text, vector.")
+    return tuple(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """What one arm gave to every position of a union; a rank of 0: nothing."""
+
+    ranks: Integers
+    scores: Floats
+    parts: Floats
+
+    def explain(self, at: int) -> ArmPart | None:
+        """Return what the arm gave at one place of the union, None for nothing."""
+        if not self.ranks[at]:
+            return None
+        return ArmPart(
+            rank=int(self.ranks[at]), score=float(self.scores[at]), part=float(self.parts[at])
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Fused:
-    positions: Any
-    scores: Any
-    parts: Any
+    """Both arms' positions, ascending, and their scores, rounded to 9 decimals.
 
-    def explain(self, position: int) -> dict:
-        return self.parts[int(position)]
+    `parameters` are the options of the method, and what it took from the arms as a whole.
+    """
+
+    positions: Integers
+    scores: Floats
+    method: str
+    parameters: Mapping[str, Any]
+    text: Arm
+    vector: Arm
+
+    def explain(self, position: int) -> FusedPart:
+        """Return how the score of a position comes about. Raises KeyError where there is none."""
+        at = np.flatnonzero(self.positions == position)
+        if not len(at):
+            raise KeyError(position)
+        return FusedPart(
+            method=self.method,
+            parameters=dict(self.parameters),
+            text=self.text.explain(int(at[0])),
+            vector=self.vector.explain(int(at[0])),
+        )
 
 
-def fuse(fusion, tp, ts, vp, vs) -> Fused:
-    parts: dict = {}
-    top = ts.max() if len(ts) else 1.0
-    lo, hi = (vs.min(), vs.max()) if len(vs) else (0.0, 1.0)
-    for p, s in zip(tp.tolist(), ts.tolist()):
-        parts.setdefault(p, {})["text"] = {
-            "rank": int((ts > s).sum()) + 1,
-            "score": s,
-            "part": 0.6 * s / top,
-        }
-    for p, s in zip(vp.tolist(), vs.tolist()):
-        parts.setdefault(p, {})["vector"] = {
-            "rank": int((vs > s).sum()) + 1,
-            "score": s,
-            "part": 0.4 * ((s - lo) / (hi - lo) if hi > lo else 1.0),
-        }
-    pos = np.array(sorted(parts), dtype=np.int64)
-    return Fused(
-        pos, np.round([sum(a["part"] for a in parts[p].values()) for p in pos.tolist()], 9), parts
-    )
+def fuse(
+    fusion: Fusion,
+    text_positions: ArrayLike,
+    text_scores: ArrayLike,
+    vector_positions: ArrayLike,
+    vector_scores: ArrayLike,
+) -> Fused:
+    """Return the union of two arms, each distinct positions and their scores, in any order.
+
+    Text scores are above 0, vector scores those of ranking.contrast. The score of a position depends on
+    its scores and ranks in the arms alone, never on the position or its place in them.
+    """
+    text, vector = _scored(text_positions, text_scores), _scored(vector_positions, vector_scores)
+    method, parameters, parts = _parts(fusion, text[1], vector[1])
+    positions = np.union1d(text[0], vector[0])
+    arms = [_placed(positions, *arm, part) for arm, part in zip((text, vector), parts, strict=True)]
+    scores = np.round(arms[0].parts + arms[1].parts, DECIMALS)
+    return Fused(positions, scores, method, parameters, *arms)
+
+
+def _scored(positions: ArrayLike, scores: ArrayLike) -> tuple[Integers, Floats]:
+    return np.asarray(positions, dtype=np.int64), np.asarray(scores, dtype=np.float64)
+
+
+def _placed(union: Integers, positions: Integers, scores: Floats, parts: Floats) -> Arm:
+    at = np.searchsorted(union, positions)
+    arm = Arm(np.zeros(len(union), dtype=np.int64), np.zeros(len(union)), np.zeros(len(union)))
+    arm.ranks[at], arm.scores[at], arm.parts[at] = _ranks(scores), scores, np.round(parts, DECIMALS)
+    return arm
+
+
+def _ranks(scores: Floats) -> Integers:
+    """Return 1 + how many are higher, so that equal scores share a rank."""
+    higher = len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+    return np.asarray(higher + 1, dtype=np.int64)
+
+
+def _parts(
+    fusion: Fusion, text: Floats, vector: Floats
+) -> tuple[str, dict[str, Any], tuple[Floats, Floats]]:
+    """Return the method applied, its parameters, and what each score of each arm is worth."""
+    if not len(text) or not len(vector):
+        return ALONE, {}, (text, vector)
+    parameters, *parts = _METHODS[fusion.method](fusion, text, vector)
+    return fusion.method, fusion.options | parameters, (parts[0], parts[1])
+
+
+_Parts = tuple[dict[str, float], Floats, Floats]
+
+
+def _by_contrast(fusion: Fusion, text: Floats, vector: Floats) -> _Parts:
+    best = float(text.max())
+    # Squared, so that what chance reaches adds little, and no v outweighs the best text score.
+    squared = vector * vector
+    return {"best": best}, text, best * squared / (squared + fusion.half**2)
+
+
+def _by_rank(fusion: Fusion, text: Floats, vector: Floats) -> _Parts:
+    parts = [
+        weight / (fusion.k + _ranks(arm))
+        for weight, arm in zip(fusion.weights, (text, vector), strict=True)
+    ]
+    return {}, parts[0], parts[1]
+
+
+def _by_weight(fusion: Fusion, text: Floats, vector: Floats) -> _Parts:
+    best, low, high = float(text.max()), float(vector.min()), float(vector.max())
+    scaled = (vector - low) / (high - low) if high > low else np.ones(len(vector))
+    parameters = {"best": best, "low": low, "high": high}
+    return parameters, fusion.text * text / best, (1.0 - fusion.text) * scaled
+
+
+_METHODS: Final[Mapping[str, Callable[[Fusion, Floats, Floats], _Parts]]] = {
+    "contrast": _by_contrast,
+    "rrf": _by_rank,
+    "weighted": _by_weight,
+}
