@@ -116,19 +116,20 @@ def _pair(value: object) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """What one arm gave to every position of a union; a rank of 0: nothing."""
+    """One arm: positions of a directory, their scores, and what each is worth."""
 
-    ranks: Integers
+    positions: Integers
     scores: Floats
     parts: Floats
 
-    def explain(self, at: int) -> ArmPart | None:
-        """Return what the arm gave at one place of the union, None for nothing."""
-        if not self.ranks[at]:
+    def explain(self, position: int) -> ArmPart | None:
+        """Return what the arm gave to a position, None for nothing."""
+        at = np.flatnonzero(self.positions == position)
+        if not len(at):
             return None
-        return ArmPart(
-            rank=int(self.ranks[at]), score=float(self.scores[at]), part=float(self.parts[at])
-        )
+        score = self.scores[at[0]]
+        higher = int((self.scores > score).sum())
+        return ArmPart(rank=higher + 1, score=float(score), part=float(self.parts[at[0]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,14 +148,11 @@ class Fused:
 
     def explain(self, position: int) -> FusedPart:
         """Return how the score of a position comes about. Raises KeyError where there is none."""
-        at = np.flatnonzero(self.positions == position)
-        if not len(at):
+        text, vector = self.text.explain(position), self.vector.explain(position)
+        if text is None and vector is None:
             raise KeyError(position)
         return FusedPart(
-            method=self.method,
-            parameters=dict(self.parameters),
-            text=self.text.explain(int(at[0])),
-            vector=self.vector.explain(int(at[0])),
+            method=self.method, parameters=dict(self.parameters), text=text, vector=vector
         )
 
 
@@ -165,28 +163,31 @@ def fuse(
     vector_positions: ArrayLike,
     vector_scores: ArrayLike,
 ) -> Fused:
-    """Return the union of two arms, each distinct positions and their scores, in any order.
+    """Return the union of two arms, each distinct positions of a directory and their scores.
 
     Text scores are above 0, vector scores those of ranking.contrast. The score of a position depends on
     its scores and ranks in the arms alone, never on the position or its place in them.
     """
-    text, vector = _scored(text_positions, text_scores), _scored(vector_positions, vector_scores)
-    method, parameters, parts = _parts(fusion, text[1], vector[1])
-    positions = np.union1d(text[0], vector[0])
-    arms = [_placed(positions, *arm, part) for arm, part in zip((text, vector), parts, strict=True)]
-    scores = np.round(arms[0].parts + arms[1].parts, DECIMALS)
-    return Fused(positions, scores, method, parameters, *arms)
+    arms = [
+        (np.asarray(positions, dtype=np.int64), np.asarray(scores, dtype=np.float64))
+        for positions, scores in ((text_positions, text_scores), (vector_positions, vector_scores))
+    ]
+    method, parameters, parts = _parts(fusion, arms[0][1], arms[1][1])
+    text, vector = (
+        Arm(*arm, np.round(part, DECIMALS)) for arm, part in zip(arms, parts, strict=True)
+    )
+    positions, sums = _united(text, vector)
+    return Fused(positions, np.round(sums, DECIMALS), method, parameters, text, vector)
 
 
-def _scored(positions: ArrayLike, scores: ArrayLike) -> tuple[Integers, Floats]:
-    return np.asarray(positions, dtype=np.int64), np.asarray(scores, dtype=np.float64)
-
-
-def _placed(union: Integers, positions: Integers, scores: Floats, parts: Floats) -> Arm:
-    at = np.searchsorted(union, positions)
-    arm = Arm(np.zeros(len(union), dtype=np.int64), np.zeros(len(union)), np.zeros(len(union)))
-    arm.ranks[at], arm.scores[at], arm.parts[at] = _ranks(scores), scores, np.round(parts, DECIMALS)
-    return arm
+def _united(*arms: Arm) -> tuple[Integers, Floats]:
+    """Return the positions of any arm, ascending, and the sums of their parts."""
+    size = 1 + max(int(arm.positions.max(initial=-1)) for arm in arms)
+    found, sums = np.zeros(size, dtype=bool), np.zeros(size)
+    for arm in arms:
+        found[arm.positions] = True
+        sums[arm.positions] += arm.parts
+    return np.flatnonzero(found), sums[found]
 
 
 def _ranks(scores: Floats) -> Integers:
