@@ -10,9 +10,9 @@ from __future__ import annotations
 from prism_graph.ranking.contrast import CANDIDATES, ContrastPart, Contrasts, contrast
 from prism_graph.ranking.directory import FROM_EARLIER, FROM_LATER, Directory
 from prism_graph.ranking.fusion import ArmPart, Fused, FusedPart, Fusion, fuse
-from prism_graph.ranking.lending import SUMMED
 from prism_graph.ranking.matches import Lookup, TermMatch, match
 from prism_graph.ranking.scoring import Explanation, Ranking, TermPart, rank
+from prism_graph.ranking.segments import SUMMED
 
 __all__ = [
     "CANDIDATES",

@@ -14,6 +14,8 @@ from prism_graph.ranking.lending import spread
 
 # Candidates to ask a store for: enough to tell what is unlike, more change little.
 CANDIDATES: Final = 200
+# Of the likeness of several turns: each adds what the others do not say (lending.spread).
+SUMMED: Final = 0.5
 
 
 class ContrastPart(TypedDict):
@@ -72,7 +74,7 @@ def contrast(directory: Directory, positions: ArrayLike, similarities: ArrayLike
     # An exact sum: the order of the candidates must not change a bit of it.
     mean = math.fsum((values - floor).tolist()) / max(len(values), 1)
     own = np.array([_above(value, floor, mean) for value in values.tolist()])
-    lent = spread(directory, places, own)
+    lent = spread(directory, places, own, SUMMED)
     found = lent > 0
     found[places] = True
     return Contrasts(

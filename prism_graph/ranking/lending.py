@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from prism_graph.ranking.directory import Directory, Floats, Integers
 
-# A chunk takes the best of its own and what is lent; this part is the sum instead.
-SUMMED: Final = 0.15
 
+def spread(directory: Directory, positions: Integers, own: Floats, summed: float) -> Floats:
+    """Return the score of every chunk: the best of its own and each share lent to it, or their sum.
 
-def spread(directory: Directory, positions: Integers, own: Floats) -> Floats:
-    """Return the score of every chunk of the directory: its own, or the best share lent to it.
-
-    `own` are scores of at least 0 at distinct positions; elsewhere they are 0.
+    `own` are scores of at least 0 at distinct positions of the directory; elsewhere they are 0.
+    `summed`, 0 to 1, is the weight of the sum, and the rest that of the best.
     """
     best = np.zeros(len(directory))
     best[positions] = own
@@ -28,4 +24,4 @@ def spread(directory: Directory, positions: Integers, own: Floats) -> Floats:
         taker, lent = taker[takes], share * own[takes]
         best[taker] = np.maximum(best[taker], lent)
         total[taker] += lent
-    return np.asarray((1.0 - SUMMED) * best + SUMMED * total)
+    return np.asarray((1.0 - summed) * best + summed * total)

@@ -10,9 +10,8 @@ import numpy as np
 
 from prism_graph.analysis import Query
 from prism_graph.ranking.directory import DECIMALS, Directory, Floats
-from prism_graph.ranking.lending import SUMMED
 from prism_graph.ranking.matches import Lookup, TermMatch, match
-from prism_graph.ranking.segments import score_segment, segment_scales
+from prism_graph.ranking.segments import SUMMED, score_segment, segment_scales
 
 
 class TermPart(TypedDict):

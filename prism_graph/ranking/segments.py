@@ -14,6 +14,8 @@ from prism_graph.ranking.directory import Directory, Floats
 from prism_graph.ranking.lending import spread
 from prism_graph.ranking.matches import TermMatch
 
+# Of a word said in several turns: said again, it tells little more (lending.spread).
+SUMMED: Final = 0.15
 # Log weights of a long query's sentences, beside those of their form (analysis.sentences).
 COVERED: Final = 4.2
 HELD: Final = -6.0
@@ -32,7 +34,8 @@ def score_segment(
     for term in segment.terms:
         found = matches[term.word]
         if len(found.positions):
-            scores += term.weight * spread(directory, found.positions, found.own(directory))
+            own = found.own(directory)
+            scores += term.weight * spread(directory, found.positions, own, SUMMED)
     return scores
 
 
