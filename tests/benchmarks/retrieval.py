@@ -1,9 +1,11 @@
-"""Measure retrieval by text alone over the reference sets, in memory.
+"""Measure retrieval over the reference sets, in memory.
 
     PRISM_GRAPH_DATA=../shared/data python -m tests.benchmarks.retrieval [set ... | pasted]
+    PRISM_GRAPH_DATA=../shared/data python -m tests.benchmarks.retrieval hybrid [embedder ... set ...]
 
 Prints recall@10 and binary nDCG@10 of every set beside its bar, and recall of questions with 3,000
-characters of other prose pasted around them against the same questions alone.
+characters of other prose pasted around them against the same questions alone: by text alone. With
+`hybrid`, by text, by vectors and by both, for each embedder of tests.benchmarks.embedding.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_graph.analysis import PREFIX, index_terms, query_terms
-from prism_graph.ranking import Directory, rank
+from prism_graph.ranking import CANDIDATES, Directory, Fusion, contrast, fuse, rank
+from tests.benchmarks import embedding
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = Path(os.environ.get("PRISM_GRAPH_DATA", ROOT.parent / "shared" / "data"))
@@ -45,6 +48,9 @@ BARS: Final = {
     "xquad-ru": (0.98, 0.0),
     "xquad-hi": (0.98, 0.0),
 }
+# The same by text and MiniLM, and how far both may be below the better arm, with any embedder.
+HYBRID_BARS: Final = {"locomo": (0.765, 0.575), "scifact": (0.0, 0.71)}
+BELOW: Final = 0.005
 PASTED: Final = 3_000
 PASTED_BAR: Final = 0.9
 # Where the question comes from, where the prose does; "same" is the question's own collection.
@@ -99,9 +105,18 @@ class Collection:
 
     def search(self, query: str, limit: int = 10) -> list[str]:
         """Return the ids of the best rows, ties by row."""
+        return self.best(*self.by_text(query), limit)
+
+    def by_text(self, query: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the positions that the words find, and their scores."""
         scores = rank(self.directory, query_terms(query), self.postings).scores
-        best = np.lexsort((np.arange(len(scores)), -scores))[:limit]
-        return [self.ids[at] for at in best if scores[at] > 0]
+        found = np.flatnonzero(scores > 0)
+        return found, scores[found]
+
+    def best(self, positions: Any, scores: Any, limit: int = 10) -> list[str]:
+        """Return the ids of the best positions, ties by row."""
+        order = np.lexsort((positions, -scores))[:limit]
+        return [self.ids[at] for at in positions[order]]
 
 
 def parse_when(text: str) -> datetime | None:
@@ -199,7 +214,7 @@ def pasted(target: str, source: str, each: int = 12) -> dict[str, float]:
     return {key: found / max(alone, 1e-9) for key, (alone, found) in sums.items()}
 
 
-def verdict(figures: tuple[float, float], bars: tuple[float, float]) -> str:
+def verdict(figures: Sequence[float], bars: Sequence[float]) -> str:
     return "pass" if all(f >= b for f, b in zip(figures, bars, strict=True)) else "FAIL"
 
 
@@ -224,6 +239,55 @@ def set_rows(names: Sequence[str]) -> Iterator[str]:
             yield f"  speaker apart R@10 {recall:.4f}  nDCG@10 {gain:.4f}"
 
 
+def arms(
+    each: Collection, query: str, similarities: NDArray[np.float64], fusion: Fusion
+) -> tuple[list[str], list[str], list[str]]:
+    """Return what text finds, what vectors find, and what both do."""
+    candidates = np.argsort(-similarities, kind="stable")[:CANDIDATES]
+    vector = contrast(each.directory, candidates, similarities[candidates])
+    found, scores = each.by_text(query)
+    both = fuse(fusion, found, scores, vector.positions, vector.scores)
+    return (
+        each.best(found, scores),
+        each.best(vector.positions, vector.scores),
+        each.best(both.positions, both.scores),
+    )
+
+
+def evaluate_arms(
+    collections: Sequence[Collection], embed: embedding.Embed, fusion: Fusion
+) -> NDArray[np.float64]:
+    """Return mean recall@10 and nDCG@10 by text, by vectors and by both."""
+    results = []
+    for each in collections:
+        texts = embed(each.texts)
+        asked = embed([query for query, _ in each.queries])
+        for (query, relevant), vector in zip(each.queries, asked, strict=True):
+            similarities = np.round((texts @ vector).astype(np.float64), 9)
+            found = arms(each, query, similarities, fusion)
+            results.append([measures(ids, relevant) for ids in found])
+    return np.asarray(np.mean(results, axis=0))
+
+
+def hybrid_rows(embedders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """Yield one line per embedder and set."""
+    for embedder in embedders:
+        if missing := embedding.missing(embedder):
+            yield f"skipped {embedder}: {', '.join(missing)} not installed"
+            continue
+        embed = embedding.embedder(embedder)
+        for name in names:
+            text, vector, both = evaluate_arms(load(name), embed, Fusion())
+            bars = np.maximum(text, vector) - BELOW
+            if embedder == "minilm":
+                bars = np.maximum(bars, HYBRID_BARS.get(name, (0.0, 0.0)))
+            figures = "  ".join(
+                f"{label} {recall:.4f} {gain:.4f}"
+                for label, (recall, gain) in (("text", text), ("vector", vector), ("both", both))
+            )
+            yield f"{embedder:9} {name:10} R@10, nDCG@10: {figures}  {verdict(both, bars)}"
+
+
 def pasted_rows() -> Iterator[str]:
     """Yield one line per kind of prose."""
     for target, source in PAIRS:
@@ -238,6 +302,11 @@ def main(arguments: Sequence[str]) -> None:
         print(f"skipped: no data in {DATA}; set PRISM_GRAPH_DATA")
         return
     names = [name for name in arguments if name in BARS]
+    if "hybrid" in arguments:
+        embedders = [name for name in arguments if name in embedding.NEEDS]
+        for row in hybrid_rows(embedders or list(embedding.NEEDS), names or list(BARS)):
+            print(row, flush=True)
+        return
     if not arguments or names:
         for row in set_rows(names or list(BARS)):
             print(row, flush=True)
