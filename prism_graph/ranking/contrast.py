@@ -13,7 +13,7 @@ from prism_graph.ranking.directory import DECIMALS, Directory, Floats, Integers
 from prism_graph.ranking.lending import spread
 
 # Candidates to ask a store for: enough to tell what is unlike, more change little.
-CANDIDATES: Final = 200
+CANDIDATES: Final = 300
 # Of the likeness of several turns: each adds what the others do not say (lending.spread).
 SUMMED: Final = 0.5
 

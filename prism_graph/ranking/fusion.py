@@ -13,8 +13,9 @@ from prism_graph.ranking.directory import DECIMALS, Floats, Integers
 
 RRF_K: Final = 60
 TEXT_SHARE: Final = 0.6
-# The contrast that is worth half of the best text score: one in e⁷, a thousand, has it by chance.
-HALF: Final = 7.0
+# The contrast that is worth half of the best text score: about what the best of 300 unlike candidates
+# has by chance, which is ln 300 + 0.58 where contrasts fall off exponentially.
+HALF: Final = 6.0
 # What may be set of each method.
 OPTIONS: Final = {"contrast": ("half",), "rrf": ("k", "weights"), "weighted": ("text",)}
 DEFAULT: Final = "contrast"
