@@ -17,6 +17,7 @@ from prism_graph import clock, embedders, spaces
 from prism_graph.bases.rows import random_id, random_ids
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed
 from prism_graph.fulltext import engine
+from prism_graph.indexing import spoken
 from prism_graph.models import Chunk, ChunkText, Embedding, EmbeddingFailure
 from prism_graph.records import FailedEmbedding
 from prism_graph.scope import COLUMNS, Scope
@@ -221,7 +222,8 @@ class _Run:
         """Embed some chunks and store what came of each; return how many got a vector, and how many none."""
         among = engine(connections[self.using]).among("number", numbers)
         rows = ChunkText.objects.db_manager(self.using).at(self.scope).filter(among)
-        texts = dict(rows.order_by("number").values_list("number", "text"))
+        listed = rows.order_by("number").values_list("number", "text", "speaker")
+        texts = {number: spoken(text, speaker) for number, text, speaker in listed}
         made, reasons = _split(self.setup, list(texts.items()))
         with write_block(self.using):
             self._store(texts, made)

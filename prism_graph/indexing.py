@@ -22,6 +22,11 @@ class Indexed:
     terms_of: str
 
 
+def spoken(text: str, speaker: str) -> str:
+    """Return what a vector is made of: of a turn with who said it, of a passage of a document as it is."""
+    return f"{speaker}: {text}" if speaker else text
+
+
 def indexed(
     text: str,
     *,

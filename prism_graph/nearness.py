@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 
 from prism_graph import asking, conf, spaces
 from prism_graph.errors import EmbeddingSpaceMismatch, InvalidSettings
-from prism_graph.ranking import Directory
+from prism_graph.ranking import CANDIDATES, Directory
 from prism_graph.scope import Scope
 from prism_graph.spaces import Setup
 from prism_graph.vectors import Partition, Vectors
 
 logger = logging.getLogger(__name__)
 
-# Candidates of this arm, at least; ten for each passage that is asked for where that is more.
-CANDIDATES: Final = 200
-PER_HIT: Final = 10
 # What was said of settings that do not fit the vectors, once each.
 _said: Final[set[str]] = set()
 
@@ -56,11 +53,13 @@ class Question:
     partitions: list[Partition]
     vector: Vectors
 
-    def near(self, directory: Directory, mask: NDArray[np.bool_], limit: int) -> Near:
-        """Return the passages nearest to the query among those that the mask leaves in."""
+    def near(self, directory: Directory, mask: NDArray[np.bool_]) -> Near:
+        """Return the passages nearest to the query among those that the mask leaves in.
+
+        As many are asked for whatever the limit: a score must not follow from how many hits are wanted.
+        """
         numbers = np.sort(directory.numbers[mask])
-        wanted = max(CANDIDATES, PER_HIT * limit)
-        found = self.setup.store.nearest(self.partitions, self.vector, wanted, numbers)
+        found = self.setup.store.nearest(self.partitions, self.vector, CANDIDATES, numbers)
         # Whatever a store returns, what the reader does not see falls away here.
         there = np.isin(found.numbers, numbers)
         positions = directory.locate(found.numbers[there])

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_graph.nearness import Near
-from prism_graph.ranking import Fused, Fusion, Ranking, fuse
+from prism_graph.ranking import Contrasts, Fused, Fusion, Ranking, contrast, fuse
 
 TEXT: Final = "text"
+VECTOR: Final = "vector"
 HYBRID: Final = "hybrid"
 
 
@@ -24,6 +25,7 @@ class Scored:
     scores: NDArray[np.float64]
     text: Ranking
     near: Near
+    meaning: Contrasts | None = None
     fused: Fused | None = None
 
     @classmethod
@@ -32,23 +34,32 @@ class Scored:
         found = np.flatnonzero(mask & (text.scores > 0))
         if not len(near.positions):
             return cls(found, text.scores, text, near)
-        fused = fuse(fusion, found, text.scores[found], near.positions, near.cosines)
+        # A turn lends of its likeness to those around it, which the mask may leave out.
+        meaning = contrast(text.directory, near.positions, near.cosines)
+        seen = mask[meaning.positions]
+        arms = (found, text.scores[found], meaning.positions[seen], meaning.scores[seen])
+        fused = fuse(fusion, *arms)
         scores = np.zeros(len(text.scores))
         scores[fused.positions] = fused.scores
-        return cls(fused.positions, scores, text, near, fused)
+        return cls(fused.positions, scores, text, near, meaning, fused)
 
     def method(self, position: int) -> str:
         """Return what found a candidate: the words, the store's vectors, or both."""
-        if not self.near.holds(position):
+        if self.fused is None or self.fused.vector.explain(position) is None:
             return TEXT
         return HYBRID if self.text.scores[position] > 0 else self.near.method
 
     def explain(self, position: int, place: int) -> Mapping[str, Any]:
         """Return how the score of a candidate comes about, which stands at this place of the answer."""
-        score = float(self.scores[position])
-        if self.fused is None:
+        if self.fused is None or self.meaning is None:
+            score = float(self.scores[position])
             return {TEXT: {"rank": place, "score": score, **self.text.explain(position)}}
-        arms = dict(self.fused.explain(position))
-        if TEXT in arms:
-            arms[TEXT] = {**self.text.explain(position), **arms[TEXT]}
+        whole = self.fused.explain(position)
+        arms: dict[str, Any] = {
+            "fusion": {"method": whole["method"], "parameters": whole["parameters"]}
+        }
+        if whole["text"] is not None:
+            arms[TEXT] = {**whole["text"], **self.text.explain(position)}
+        if whole["vector"] is not None:
+            arms[VECTOR] = {**whole["vector"], **self.meaning.explain(position)}
         return arms

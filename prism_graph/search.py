@@ -22,6 +22,7 @@ from prism_graph.fulltext.base import (
     TRUST_SHIFT,
     Level,
 )
+from prism_graph.indexing import spoken
 from prism_graph.models import Chunk, ChunkText, Embedding
 from prism_graph.nearness import NOTHING, Near
 from prism_graph.options import Options
@@ -76,7 +77,7 @@ def search(scope: Scope, using: str, query: str, options: Options) -> list[Hit]:
         mask = Filter(scope, using, index, reader.directory).mask(options)
         for phrase in phrases:
             mask &= reader.holding(phrase.words)
-        near = NOTHING if meant is None else meant.near(reader.directory, mask, options.limit)
+        near = NOTHING if meant is None else meant.near(reader.directory, mask)
         scored, order = reader.ranked(ranked, near, mask, options.limit, phrases)
         return reader.hits(scored, order, options)
 
@@ -145,8 +146,12 @@ class _Reader:
         return {
             at
             for number, at in places.items()
-            if number not in views or made_of.get(number) != digest(views[number].text)
+            if number not in views or made_of.get(number) != self._digest(views[number])
         }
+
+    @staticmethod
+    def _digest(view: ChunkView) -> str:
+        return digest(spoken(view.text, view.speaker))
 
     def best(self, scored: Scored, limit: int, phrases: Sequence[Phrase]) -> list[int]:
         """Return positions in order: score, then recorded instant, source key and ordinal."""
