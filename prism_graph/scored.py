@@ -38,7 +38,7 @@ class Scored:
         meaning = contrast(text.directory, near.positions, near.cosines)
         seen = mask[meaning.positions]
         arms = (found, text.scores[found], meaning.positions[seen], meaning.scores[seen])
-        fused = fuse(fusion, *arms)
+        fused = fuse(fusion.among(len(near.positions)), *arms)
         scores = np.zeros(len(text.scores))
         scores[fused.positions] = fused.scores
         return cls(fused.positions, scores, text, near, meaning, fused)

@@ -272,3 +272,13 @@ class TestSetting:
     def test_a_fusion_made_by_hand_is_checked_too(self):
         with pytest.raises(ValueError, match="method of fusion"):
             Fusion("best")
+
+
+def test_what_counts_half_is_what_chance_gives_the_best_of_as_many() -> None:
+    rng = np.random.default_rng(7)
+    for many in (5, 30, 300):
+        best = rng.exponential(size=(4000, many)).max(axis=1).mean()
+        half = Fusion().among(many).half
+        assert half == pytest.approx(best, rel=0.06)
+    assert Fusion(half=3.0).among(300).half == 3.0
+    assert Fusion().among(0) == Fusion()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypedDict
 
 import numpy as np
@@ -13,9 +14,8 @@ from prism_graph.ranking.directory import DECIMALS, Floats, Integers
 
 RRF_K: Final = 60
 TEXT_SHARE: Final = 0.6
-# The contrast that is worth half of the best text score: about what the best of 300 unlike candidates
-# has by chance, which is ln 300 + 0.58 where contrasts fall off exponentially.
-HALF: Final = 6.0
+# Euler's constant: of n values that fall off exponentially, mean 1, the highest is ln n + this on average.
+GAMMA: Final = 0.5772156649015329
 # What may be set of each method.
 OPTIONS: Final = {"contrast": ("half",), "rrf": ("k", "weights"), "weighted": ("text",)}
 DEFAULT: Final = "contrast"
@@ -43,7 +43,8 @@ class FusedPart(TypedDict):
 class Fusion:
     """How two arms become one order. t is a text score, v a vector score, best the highest t.
 
-    - `contrast`: t + best · v²/(v² + `half`²), for v that are contrasts (ranking.contrast).
+    - `contrast`: t + best · v²/(v² + `half`²), for v that are contrasts (ranking.contrast). Without `half`
+      it is what the best of so many unlike candidates has by chance (Fusion.among).
     - `rrf`: Σ weight/(`k` + rank) (Cormack, Clarke, Büttcher 2009); `weights` of text and vector.
     - `weighted`: `text` · t/best + (1 − `text`) · v brought to 0–1 by the lowest v and the highest.
 
@@ -52,7 +53,7 @@ class Fusion:
     """
 
     method: str = DEFAULT
-    half: float = HALF
+    half: float | None = None
     k: int = RRF_K
     weights: tuple[float, float] = (1.0, 1.0)
     text: float = TEXT_SHARE
@@ -60,7 +61,7 @@ class Fusion:
     def __post_init__(self) -> None:
         if self.method not in OPTIONS:
             raise ValueError(f"The method of fusion must be {_listed(OPTIONS)}.")
-        if not _within(self.half, 0.01, 1000):
+        if self.half is not None and not _within(self.half, 0.01, 1000):
             raise ValueError("half must be a number from 0.01 to 1000.")
         if not isinstance(self.k, int) or not _within(self.k, 1, 1000):
             raise ValueError("k must be a whole number from 1 to 1000.")
@@ -92,6 +93,12 @@ class Fusion:
         if "weights" in options:
             options["weights"] = _pair(options["weights"])
         return cls(method, **options)
+
+    def among(self, candidates: int) -> Fusion:
+        """Return this for an arm of that many candidates: `half` is ln n + GAMMA unless it is given."""
+        if self.half is not None or candidates < 1:
+            return self
+        return replace(self, half=math.log(candidates) + GAMMA)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -214,7 +221,8 @@ def _by_contrast(fusion: Fusion, text: Floats, vector: Floats) -> _Parts:
     best = float(text.max())
     # Squared, so that what chance reaches adds little, and no v outweighs the best text score.
     squared = vector * vector
-    return {"best": best}, text, best * squared / (squared + fusion.half**2)
+    half = fusion.half or fusion.among(len(vector)).half or 1.0
+    return {"best": best, "half": half}, text, best * squared / (squared + half**2)
 
 
 def _by_rank(fusion: Fusion, text: Floats, vector: Floats) -> _Parts:

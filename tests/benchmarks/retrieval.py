@@ -246,7 +246,7 @@ def arms(
     candidates = np.argsort(-similarities, kind="stable")[:CANDIDATES]
     vector = contrast(each.directory, candidates, similarities[candidates])
     found, scores = each.by_text(query)
-    both = fuse(fusion, found, scores, vector.positions, vector.scores)
+    both = fuse(fusion.among(len(candidates)), found, scores, vector.positions, vector.scores)
     return (
         each.best(found, scores),
         each.best(vector.positions, vector.scores),
