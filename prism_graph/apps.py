@@ -24,6 +24,7 @@ class PrismGraphConfig(AppConfig):
         source_ingested.connect(receivers.embed_new)
         chunks_going.connect(receivers.forget_vectors)
         post_migrate.connect(receivers.restore_index, sender=self)
+        post_migrate.connect(receivers.prepare_stores, sender=self)
         for model in models.MODELS:
             pre_delete.connect(receivers.refuse_collector, sender=model)
             if issubclass(model, AbstractChunkText):

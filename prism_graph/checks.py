@@ -13,6 +13,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, router
 
 from prism_graph import conf, owning
 from prism_graph.bases import BASES
+from prism_graph.errors import InvalidSettings
 from prism_graph.fulltext import engine
 from prism_graph.models.owned import models_of
 
@@ -24,6 +25,7 @@ def register_all() -> None:
     register(check_settings, Tags.compatibility)
     register(check_time_zone, Tags.compatibility)
     register(check_transactions, Tags.compatibility)
+    register(check_embedder, Tags.compatibility)
     register(check_relations, Tags.models)
     register(check_owned_models, Tags.models)
     register(check_databases, Tags.database)
@@ -61,6 +63,21 @@ def check_transactions(**_: Any) -> list[CheckMessage]:
         if connections[alias].vendor == "sqlite"
         and str(connections[alias].settings_dict["OPTIONS"].get("transaction_mode")).upper()
         not in {"IMMEDIATE", "EXCLUSIVE"}
+    ]
+
+
+def check_embedder(**_: Any) -> list[CheckMessage]:
+    """prism_graph.E014: a store of vectors is named, and nothing that makes them."""
+    raw = getattr(settings, conf.NAME, {})
+    if conf.problems(raw) or raw.get("VECTORS") is None or raw.get("EMBEDDER") is not None:
+        return []
+    return [
+        Error(
+            "PRISM_GRAPH['VECTORS'] names a store of vectors, and nothing makes any: searches go by text "
+            "alone.",
+            hint="Set PRISM_GRAPH['EMBEDDER'], or remove 'VECTORS'.",
+            id="prism_graph.E014",
+        )
     ]
 
 
@@ -148,7 +165,7 @@ def _unfilled(model: Any, column: str) -> CheckMessage:
 
 
 def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """prism_graph.E004 to W007, and E009: what only the database itself can say."""
+    """prism_graph.E004 to W007, E009, E014 and W015: what only the database itself can say."""
     found: list[CheckMessage] = []
     for alias in _aliases(databases or ()):
         connection = connections[alias]
@@ -246,9 +263,46 @@ def _check_time_zone(alias: str, connection: Any) -> list[CheckMessage]:
     ]
 
 
+def _check_stores(alias: str, connection: Any) -> list[CheckMessage]:
+    if conf.problems(getattr(settings, conf.NAME, {})):
+        return []  # E001 says so
+    from prism_graph import spaces
+
+    try:
+        stores = [setup.store for setup in spaces.setups(alias)]
+    except InvalidSettings as error:
+        return [_unfit(str(error))]
+    database = "" if alias == DEFAULT_DB_ALIAS else f" --database {alias}"
+    found: list[CheckMessage] = []
+    for store in stores:
+        if wrong := [f"{store.name!r} on the database {alias!r}: {what}" for what in store.check()]:
+            found += map(_unfit, wrong)
+        elif lacking := list(store.lacking()):
+            found.append(_unprepared(alias, store.name, lacking, database))
+    return found
+
+
+def _unfit(what: str) -> CheckMessage:
+    return Error(
+        what,
+        hint="Do as it says, or name another store in PRISM_GRAPH['VECTORS'].",
+        id="prism_graph.E014",
+    )
+
+
+def _unprepared(alias: str, name: str, lacking: list[str], database: str) -> CheckMessage:
+    # No error: `migrate` stops at those, and is what creates them.
+    return Warning(
+        f"The database {alias!r} lacks what {name!r} needs for its vectors: {', '.join(lacking)}.",
+        hint=f"Run `manage.py migrate{database}`.",
+        id="prism_graph.W015",
+    )
+
+
 _PER_DATABASE: Final[Sequence[Callable[[str, Any], list[CheckMessage]]]] = (
     _check_version,
     _check_time_zone,
     _check_secure_delete,
     _check_index,
+    _check_stores,
 )

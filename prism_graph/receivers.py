@@ -50,3 +50,13 @@ def restore_index(using: str, **_: Any) -> None:
         return
     if ChunkText._meta.db_table in connections[using].introspection.table_names():
         repair.install(using)
+
+
+def prepare_stores(using: str, **_: Any) -> None:
+    """Create after a migration what the stores of vectors that the settings name need."""
+    from prism_graph import spaces
+    from prism_graph.models import VectorPartition
+
+    if router.allow_migrate_model(using, VectorPartition):
+        for setup in spaces.setups(using):
+            setup.store.prepare()

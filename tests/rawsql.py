@@ -19,6 +19,8 @@ MODELS = (
 )
 TABLES = tuple(current().names[model] for model in MODELS)
 INDEX = current().index
+# On PostgreSQL only, where prism_graph.pgvector is installed.
+VECTORS = "prism_graph_pgvector_chunkvector"
 
 
 def sql(statement: str, *parameters: Any, using: str = "default") -> list[tuple[Any, ...]]:

@@ -18,6 +18,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "prism_graph",
+    "prism_graph.pgvector",
 ]
 MIDDLEWARE = [
     "tests.csp.strict",

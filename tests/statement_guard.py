@@ -26,7 +26,7 @@ from prism_graph.doors import System
 from prism_graph.managers import ScopedQuerySet
 from prism_graph.scope import TOKEN_LENGTH, Scope
 from prism_graph.tables import current
-from tests.rawsql import INDEX, TABLES
+from tests.rawsql import INDEX, TABLES, VECTORS
 
 TEXT: Final = current().names["chunktext"]
 
@@ -53,7 +53,7 @@ _KEYWORD: Final = (
 )
 _MENTION: Final = re.compile(
     r"\b(?P<verb>FROM|JOIN|UPDATE|INTO|COPY|,)\s+(?:ONLY\s+)?"
-    rf"(?P<table>(?:{'|'.join([*TABLES, INDEX])})\w*)\b(?!\.)"
+    rf"(?P<table>(?:{'|'.join([*TABLES, VECTORS, INDEX])})\w*)\b(?!\.)"
     rf"(?:\s+(?:AS\s+)?(?!(?:{_KEYWORD})\b)(?P<alias>[A-Za-z]\w*))?",
     re.IGNORECASE,
 )

@@ -39,6 +39,7 @@ ORDER: Final = (
         "fulltext",
         "vectors",
         "operations",
+        "pgvector",
     ),
     "migrations",
     # services
@@ -89,7 +90,11 @@ UPWARDS: Final = {
 # Modules of the package that may say these words, each a way past the scoped manager.
 ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
-    "cursor": (*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
+    "cursor": (
+        *(*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
+        *("vectors.exact", "spaces", "embedding"),
+        *("pgvector.layout", "pgvector.queries", "pgvector.store"),
+    ),
     "copy": (*ENGINES, "ranking.lending"),  # there, of an array
     "RawSQL": ENGINES[1:],
     "raw": ("managers",),

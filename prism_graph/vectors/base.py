@@ -98,11 +98,18 @@ class VectorStore(ABC):
         in these partitions or not among them takes the place of none that is.
         """
 
-    def prepare(self) -> None:  # noqa: B027
-        """Create what the store needs for its width; called by migrate and by prism_graph_migrate_vectors."""
+    def prepare(self) -> None:  # noqa: B027 - most stores need nothing
+        """Create what the store needs for its width; called by migrate and by prism_graph_migrate_vectors.
+
+        What is there already stays as it is.
+        """
+
+    def lacking(self) -> Iterable[str]:
+        """Name what `prepare`, or the store's own migration, has yet to create."""
+        return ()
 
     def check(self) -> Iterable[str]:
-        """Yield a sentence for whatever keeps the store from working on its database."""
+        """Yield what keeps the store from working on its database, beyond `lacking`, and what to do."""
         return ()
 
 

@@ -1,0 +1,1 @@
+"""Vectors in PostgreSQL's pgvector: `INSTALLED_APPS += ["prism_graph.pgvector"]`, VECTORS = "pgvector"."""
