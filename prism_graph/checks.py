@@ -267,18 +267,20 @@ def _check_stores(alias: str, connection: Any) -> list[CheckMessage]:
     if conf.problems(getattr(settings, conf.NAME, {})):
         return []  # E001 says so
     from prism_graph import spaces
+    from prism_graph.models import VectorPartition
 
     try:
         stores = [setup.store for setup in spaces.setups(alias)]
     except InvalidSettings as error:
         return [_unfit(str(error))]
-    database = "" if alias == DEFAULT_DB_ALIAS else f" --database {alias}"
+    # Before the first `migrate` everything is lacking.
+    migrated = VectorPartition._meta.db_table in connection.introspection.table_names()
     found: list[CheckMessage] = []
     for store in stores:
         if wrong := [f"{store.name!r} on the database {alias!r}: {what}" for what in store.check()]:
             found += map(_unfit, wrong)
-        elif lacking := list(store.lacking()):
-            found.append(_unprepared(alias, store.name, lacking, database))
+        elif migrated and (lacking := list(store.lacking())):
+            found.append(_unprepared(alias, store.name, lacking))
     return found
 
 
@@ -290,7 +292,8 @@ def _unfit(what: str) -> CheckMessage:
     )
 
 
-def _unprepared(alias: str, name: str, lacking: list[str], database: str) -> CheckMessage:
+def _unprepared(alias: str, name: str, lacking: list[str]) -> CheckMessage:
+    database = "" if alias == DEFAULT_DB_ALIAS else f" --database {alias}"
     # No error: `migrate` stops at those, and is what creates them.
     return Warning(
         f"The database {alias!r} lacks what {name!r} needs for its vectors: {', '.join(lacking)}.",

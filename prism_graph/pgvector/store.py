@@ -25,6 +25,7 @@ from prism_graph.vectors.base import (
     cosines_of,
 )
 
+PACKAGE: Final = "prism_graph.pgvector"
 APP: Final = "prism_graph_pgvector"
 FIELDS: Final = ("id", *COLUMNS, "number", "space", "embedding")
 # Up to this many allowed chunks are compared one by one; see tests/benchmarks/vectors.py.
@@ -71,6 +72,9 @@ class PgVectorStore(VectorStore):
 
     def drop(self, partition: Partition, numbers: Sequence[int] | None) -> None:
         """Delete the rows. Their foreign key would, with the chunks; raw SQL on chunks relies on it."""
+        # An app that was taken out again must not stand in the way of an erasure.
+        if connections[self.using].vendor != "postgresql" or not apps.is_installed(PACKAGE):
+            return
         rows = self._rows(partition)
         if numbers is not None:
             rows = rows.filter(engine(connections[self.using]).among("number", numbers))
@@ -159,7 +163,7 @@ class PgVectorStore(VectorStore):
         if connection.vendor != "postgresql":
             yield "pgvector works on PostgreSQL only. Set PRISM_GRAPH['VECTORS'] = 'exact' here."
             return
-        if not apps.is_installed("prism_graph.pgvector"):
+        if not apps.is_installed(PACKAGE):
             yield "Its app is not installed. Add 'prism_graph.pgvector' to INSTALLED_APPS, and migrate."
         present, available = layout.versions(connection)
         yield from _complaints(present, available)

@@ -416,6 +416,12 @@ class TestThroughMemory:
         Memory(ANA).erase("a", actor="ana")
         assert kept() == []
 
+    def test_without_the_app_an_erasure_goes_through(self):
+        self.stored(ANA, "a", "Zebras eat grass.")
+        with mock.patch("prism_graph.pgvector.store.apps.is_installed", return_value=False):
+            Memory(ANA).erase("a", actor="ana")
+        assert kept() == []
+
     def test_erasing_everything_leaves_others(self):
         self.stored(ANA, "a", "Zebras eat grass.")
         self.stored(ZOE, "z", "Lions eat zebras.")
