@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from prism_graph.errors import PrismGraphError
 from prism_graph.models import Chunk
 from prism_graph.tables import current
 from tests.rawsql import sql, stored
+from tests.vectors.doubles import vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +45,9 @@ CALLS: dict[str, Callable[[Memory, str, str], tuple[tuple[Any, ...], dict[str, A
         {"origin": DOCUMENT, "derived_from": [name]},
     ),
     "retire_source": lambda memory, key, name: ((key,), {}),
+    "pending": lambda memory, key, name: ((), {}),
+    "failed": lambda memory, key, name: ((), {}),
+    "embed_pending": lambda memory, key, name: ((), {"retry": True}),
     "assert_fact": lambda memory, key, name: (
         (key,),
         {"subject": "it", "predicate": "is", "value": "a zebra", "evidence": [name]},
@@ -78,9 +82,12 @@ def own_evidence(memory: Memory) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def own() -> None:
-    """Hold something to cite at the reader's own scope."""
+def own() -> Iterator[None]:
+    """Hold something to cite at the reader's own scope, with its vector; nobody else's has one yet."""
     Memory(MINE).ingest("own", "An okapi.", origin=DOCUMENT)
+    with vectors({"provider": "hashing", "dimensions": 8}):
+        Memory(MINE).embed_pending()
+        yield
 
 
 def fill(scope: Scope, kind: str) -> str:
