@@ -1,4 +1,4 @@
-"""Looking for what is wrong with the index on words, and putting it right."""
+"""Looking for what is wrong with what is made of texts, the index on words above all; putting it right."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import DatabaseError, connections, transaction
 
-from prism_graph import writing
+from prism_graph import outdated, writing
 from prism_graph.doors import scope_of
 from prism_graph.fulltext import engine
 from prism_graph.indexing import ANALYSER, Indexed
@@ -49,6 +49,13 @@ def install(using: str) -> list[str]:
 
 def problems(using: str, progress: Progress = quietly) -> Iterator[str]:
     """Yield a sentence for each thing that is wrong; write nothing that stays."""
+    yield from index_problems(using, progress)
+    if count := sum(1 for _ in outdated.outdated(outdated.every(using))):
+        yield f"{count} vectors are of another text than their passage has"
+
+
+def index_problems(using: str, progress: Progress = quietly) -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong with the index on words."""
     index = engine(connections[using])
     missing = index.missing()
     for name in missing:
@@ -74,6 +81,7 @@ def repair(using: str, progress: Progress = quietly) -> Repaired:
         if any(True for _ in index.drift()):
             index.rebuild()
             rebuilt = True
+        outdated.remove(using)
     return Repaired(installed, analysed, rebuilt)
 
 
@@ -108,7 +116,13 @@ def _pages(rows: Any) -> Iterator[Any]:
 
 
 def _store(using: str, text: Any, found: Indexed) -> None:
+    from prism_graph.models import EmbeddingFailure
+
     scope = scope_of(text)
+    if text.terms_of != found.terms_of:
+        # What an embedder said of the text that was.
+        failures = EmbeddingFailure.objects.db_manager(using).at(scope)
+        failures.filter(number=text.number).delete()
     writing.reword(using, scope, [(text.number, text.heading, found)])
     if scope.token != text.token:
         writing.retoken(using, scope, text.number)

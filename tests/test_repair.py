@@ -10,6 +10,7 @@ from prism_graph import Memory, Origin, Scope, Trust, indexing, repair
 from prism_graph.fulltext import engine
 from prism_graph.repair import Repaired
 from tests.rawsql import INDEX, sql, stored
+from tests.vectors.doubles import UNFIT, Choosy, vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -195,3 +196,21 @@ def test_progress_sees_every_row(memory: Memory) -> None:
     list(repair.problems("default", watch))
     repair.repair("default", watch)
     assert seen == [(3, 3), (3, 3)]
+
+
+def test_vectors_and_failures_of_a_text_that_was_changed_go_and_are_made_anew(
+    memory: Memory,
+) -> None:
+    with vectors(Choosy()):
+        memory.ingest("one", f"An {UNFIT} okapi.", origin=USER)
+        memory.embed_pending()
+        others = sql("SELECT number, of FROM $embedding ORDER BY number")
+        sql("UPDATE $chunktext SET text = 'A heron.' WHERE number = %s", others[0][0])
+        sql("UPDATE $chunktext SET text = 'An okapi.' WHERE text = %s", f"An {UNFIT} okapi.")
+        assert "1 vectors are of another text than their passage has" in repair.problems("default")
+        repair.repair("default")
+        assert sql("SELECT number, of FROM $embedding ORDER BY number") == others[1:]
+        assert memory.failed() == []
+        assert memory.pending() == 2
+        assert list(repair.problems("default")) == []
+        assert memory.embed_pending() == 2

@@ -17,6 +17,7 @@ from prism_graph.doctor.place import Place
 from prism_graph.doctor.rules import rules
 from prism_graph.doctor.standings import AboveEvidence, NoStanding, TwoOpen, UnknownStatus
 from prism_graph.doctor.trusting import AboveLineage, UnknownTrust
+from prism_graph.doctor.vectoring import vectoring
 from prism_graph.doctor.wordindex import WordIndex
 from prism_graph.models import MODELS, Chunk, ChunkText, FactVersion, Receipt, Source
 
@@ -59,6 +60,7 @@ def checks() -> list[Check]:
         AboveLineage(),
         AboveEvidence(),
         LastVersion(),
+        *vectoring(),
         *rules(),
         WordIndex(),
     ]

@@ -11,6 +11,7 @@ from prism_graph.bases.rows import SCOPE_RULE
 from prism_graph.constraints import CompositeForeignKey
 from prism_graph.doctor.check import RowCheck
 from prism_graph.doctor.place import Place, same
+from prism_graph.doctor.vectoring import remove_vectors
 from prism_graph.erase import EMPTY, erase_chunks
 from prism_graph.models import (
     MODELS,
@@ -18,6 +19,8 @@ from prism_graph.models import (
     ChunkText,
     Citation,
     Derivation,
+    Embedding,
+    EmbeddingFailure,
     Fact,
     FactVersion,
     Standing,
@@ -41,6 +44,9 @@ class ErasingCheck(RowCheck):
         """Remove what is wrong, scope by scope."""
         if self.model is Chunk:
             erase_wrong_chunks(place, self.id, self.wrong(place))
+            return
+        if self.model is Embedding:
+            remove_vectors(place, Embedding, self.wrong(place))
             return
         if self.model is Derivation:
             erase_derived(place, self.id, self.wrong(place))
@@ -182,7 +188,7 @@ def parentless(*models: Any) -> list[RowCheck]:
     ]
 
 
-LEAVES: Final = (Derivation, Standing, Citation)
+LEAVES: Final = (Derivation, Standing, Citation, Embedding, EmbeddingFailure)
 CHILDLESS: Final = (
     (Chunk, ChunkText, {"number": "number"}),
     (Fact, FactVersion, {"fact_number": "number"}),

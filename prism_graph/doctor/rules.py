@@ -15,7 +15,7 @@ from prism_graph.models import MODELS
 
 # What checks of their own look at.
 _ELSEWHERE: Final = (SCOPE_RULE, upward_check("").condition, Q(status__in=STATUSES))
-_OPEN: Final = Q(until=None)
+_ONE_EACH: Final = (Q(until=None), Q(serving=True))
 
 
 class BrokenRule(RowCheck):
@@ -57,6 +57,6 @@ def rules() -> list[Check]:
         for rule in model._meta.constraints:
             if isinstance(rule, CheckConstraint) and rule.condition not in _ELSEWHERE:
                 found.append(BrokenRule(model, rule))
-            if isinstance(rule, UniqueConstraint) and rule.condition != _OPEN:
+            if isinstance(rule, UniqueConstraint) and rule.condition not in _ONE_EACH:
                 found.append(Duplicate(model, rule))
     return found

@@ -24,7 +24,7 @@ class WordIndex(Check):
         if place.tenant is not None:
             return None
         try:
-            said = list(repair.problems(place.using, place.progress))
+            said = list(repair.index_problems(place.using, place.progress))
         except (InvalidScope, KeyError):
             # Not the error itself, which could quote what is stored.
             said = ["it cannot be compared before the other findings are put right"]

@@ -123,6 +123,17 @@ def say_twice() -> None:
     )
 
 
+def serve_twice() -> None:
+    """Let a second space serve the tenant; none of its vectors are there."""
+    sql("DROP INDEX prism_graph_vectorpartition_one")
+    columns = "tenant, owner, agent, thread, store, embedder, dimensions, serving, version, lease"
+    sql(
+        f"INSERT INTO prism_graph_vectorpartition (id, space, failures, reason, {columns}) "
+        f"SELECT '0' || substr(id, 2), '0' || substr(space, 2), 0, '', {columns} "
+        "FROM prism_graph_vectorpartition WHERE tenant = 'acme' AND owner = ''  AND serving"
+    )
+
+
 def lose_words() -> None:
     """Empty the index, or the analysis that it is made of."""
     if connections["default"].vendor == "sqlite":
@@ -134,6 +145,9 @@ def lose_words() -> None:
 
 AGENTLESS: Final = "owner = ''"
 ONE: Final = f"{HERE} AND number = (SELECT min(number) FROM prism_graph_chunk WHERE {HERE})"
+OF_CHUNK: Final = (
+    f"{HERE} AND number = (SELECT min(number) FROM prism_graph_embedding WHERE {HERE})"
+)
 DRINK: Final = f"(SELECT number FROM prism_graph_fact WHERE {HERE} AND key = 'drink')"
 VERSION: Final = f"{HERE} AND fact_number = {DRINK} AND number = 1"
 FACT_1: Final = f"(SELECT number FROM prism_graph_fact WHERE {HERE} AND key = 'fact-1')"
@@ -238,6 +252,24 @@ FAULTS: Final[dict[str, Fault]] = {
     "a clock behind": Fault("clock-behind", change("scopeclock", "last = 1")),
     "an index that lost its words": Fault("index", lose_words),
     "text that was not analysed again": Fault("index", change("chunktext", "terms = ''")),
+    "a vector without its chunk": Fault("orphan", change("embedding", "number = 999999", OF_CHUNK)),
+    "a failure without its chunk": Fault("orphan", change("embeddingfailure", "number = 999999")),
+    "a vector in another scope than its chunk": Fault(
+        "scope-disagrees", change("embedding", STRANGER, OF_CHUNK)
+    ),
+    "a failure in another scope than its chunk": Fault(
+        "scope-disagrees", change("embeddingfailure", STRANGER)
+    ),
+    "a vector of a space without a partition": Fault(
+        "vector-unread", change("embedding", "space = 'another'", OF_CHUNK)
+    ),
+    "a failure of a space without a partition": Fault(
+        "vector-unread", change("embeddingfailure", "space = 'another'")
+    ),
+    "a vector of another text": Fault(
+        "vector-of-other-text", change("chunktext", "text = 'x'", ONE)
+    ),
+    "two spaces that serve": Fault("two-serving", serve_twice),
     "an end before its start": Fault(
         "rule", change("factversion", "valid_to = '1999-01-01 00:00:00'"), fixable=False
     ),
@@ -246,6 +278,6 @@ FAULTS: Final[dict[str, Fault]] = {
         f"an agent without an owner: {table}": Fault(
             "invalid-scope", change(table, AGENTLESS), fixable=table != "receipt"
         )
-        for table in ("chunk", "fact", "citation", "receipt")
+        for table in ("chunk", "fact", "citation", "receipt", "embedding", "embeddingfailure")
     },
 }

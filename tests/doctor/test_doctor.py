@@ -30,14 +30,15 @@ def ids(place: Place = EVERYWHERE) -> set[str]:
 
 
 def elsewhere() -> dict[str, list[Any]]:
-    """Return what other people have; a row that was moved to them leaves them a receipt."""
+    """Return what other people have; a row that was moved to them leaves a receipt and another version."""
     return {
         table: sql(
             f"SELECT * FROM {table} WHERE tenant = 'globex' OR owner IN ('ben', '') AND agent <> '' "
             "ORDER BY 1"
         )
         for table in TABLES
-        if table not in ("prism_graph_scopeclock", "prism_graph_receipt")
+        if table
+        not in ("prism_graph_scopeclock", "prism_graph_receipt", "prism_graph_vectorpartition")
     }
 
 
