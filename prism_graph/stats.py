@@ -17,6 +17,8 @@ from prism_graph.models import (
     ChunkText,
     Citation,
     Derivation,
+    Embedding,
+    EmbeddingFailure,
     Fact,
     FactVersion,
     Receipt,
@@ -24,6 +26,7 @@ from prism_graph.models import (
     Source,
     SourceKind,
     Standing,
+    VectorPartition,
 )
 from prism_graph.policy import UNDECIDED, FactStatus
 from prism_graph.trust import Trust
@@ -51,6 +54,8 @@ _PATHS: Final[tuple[Path, ...]] = (
     *(("sources", name) for name in ("all", "retired", *SourceKind.values)),
     *(("chunks", name) for name in ("in_search", "retired")),
     *(("chunks", "by_trust", each.value) for each in Trust),
+    ("vectors", "all"),
+    ("vectors", "failed"),
     ("derivations",),
     ("facts",),
     ("versions",),
@@ -66,7 +71,8 @@ class Stats:
     """Counts over all tenants and for each, and the bytes of the index on words, if they can be told.
 
     `scopes` are those ever written to. `by_trust` and `analysers` count passages in search, and all.
-    `by_status` counts versions by their open standing, and `waiting` those that want a decision.
+    `by_status` counts versions by their open standing, and `waiting` those that want a decision. `vectors`
+    counts those of every space, `embedders` by what made them, and `failed` the chunks that got none.
     """
 
     index_bytes: int | None
@@ -114,11 +120,23 @@ def _counts(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, in
         yield tenant, ("chunks", "by_trust", _TRUST.get(number, UNKNOWN)), live
     for tenant, analyser, count in grouped(ChunkText, F("analyser")):
         yield tenant, ("analysers", analyser), count
+    embedders = _embedders(using)
+    for tenant, space, count in grouped(Embedding, F("space")):
+        yield tenant, ("vectors", "all"), count
+        yield tenant, ("embedders", embedders.get(space, UNKNOWN)), count
+    for tenant, count in grouped(EmbeddingFailure):
+        yield tenant, ("vectors", "failed"), count
     label = Cast("status", CharField())
     for tenant, status, count in grouped(Standing, label, open=Count("pk", filter=Q(until=None))):
         yield tenant, ("by_status", status), count
         if status in _WAITING:
             yield tenant, ("waiting",), count
+
+
+def _embedders(using: str) -> dict[str, str]:
+    """Return what each space's embedder calls itself."""
+    rows = VectorPartition.objects.db_manager(using).system(WHY).order_by()
+    return dict(rows.values_list("space", "embedder").distinct())
 
 
 def _nested(tally: Mapping[Path, int]) -> dict[str, Any]:
@@ -129,5 +147,6 @@ def _nested(tally: Mapping[Path, int]) -> dict[str, Any]:
         for folder in folders:
             place = place.setdefault(folder, {})
         place[name] = tally.get(path, 0)
-    found.setdefault("analysers", {})
+    for name in ("analysers", "embedders"):
+        found.setdefault(name, {})
     return found

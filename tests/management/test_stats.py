@@ -32,17 +32,18 @@ def test_it_counts_each_table_overall_and_by_tenant() -> None:
     acme = found["tenants"]["acme"]
     assert acme == {
         "scopes": 2,
-        "sources": {"all": 4, "retired": 1, "document": 2, "conversation": 2},
+        "sources": {"all": 5, "retired": 1, "document": 3, "conversation": 2},
         "chunks": {
-            "in_search": 3,
+            "in_search": 4,
             "retired": 1,
             "by_trust": {
                 **{each.value: 0 for each in Trust},
                 "user": 1,
-                "document": 1,
+                "document": 2,
                 "agent": 1,
             },
         },
+        "vectors": {"all": 3, "failed": 1},
         "derivations": 1,
         "facts": 2,
         "versions": 2,
@@ -50,10 +51,11 @@ def test_it_counts_each_table_overall_and_by_tenant() -> None:
         "waiting": 1,
         "citations": 2,
         "receipts": 1,
-        "analysers": {ANALYSER: 4},
+        "analysers": {ANALYSER: 5},
+        "embedders": {"choosy/1/64": 3},
     }
     assert found["total"]["versions"] == 3
-    assert found["total"]["chunks"]["in_search"] == 6
+    assert found["total"]["chunks"]["in_search"] == 8
 
 
 def test_a_tenant_narrows_it() -> None:
@@ -104,13 +106,13 @@ def test_the_number_of_statements_does_not_grow_with_what_there_is() -> None:
         plant(scope, "yak")
     with CaptureQueriesContext(connection) as many:
         run("stats")
-    assert len(few) == len(many) <= 14
+    assert len(few) == len(many) <= 17
 
 
 def test_what_raw_sql_stored_that_means_nothing_is_counted_as_unknown() -> None:
     plant(MINE)
     sql("UPDATE prism_graph_chunk SET trust = 42")
-    assert ask("stats")[0]["total"]["chunks"]["by_trust"]["unknown"] == 3
+    assert ask("stats")[0]["total"]["chunks"]["by_trust"]["unknown"] == 4
 
 
 def test_without_the_index_its_size_is_unknown() -> None:

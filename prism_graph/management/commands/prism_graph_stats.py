@@ -18,6 +18,7 @@ COLUMNS = {
     "sources": ("sources", "all"),
     "in search": ("chunks", "in_search"),
     "retired": ("chunks", "retired"),
+    "vectors": ("vectors", "all"),
     "facts": ("facts",),
     "waiting": ("waiting",),
     "receipts": ("receipts",),
