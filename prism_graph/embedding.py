@@ -152,15 +152,17 @@ def embed_in(
     """Make the vectors that a scope waits for in one space, of other chunks `also`. See `embed`."""
     done = Embedded()
     # Looked at again after the lease is given back: whoever found it taken has gone by then.
-    while len(numbers := waiting(scope, using, setup.space, failed=retry, also=also)):
+    while len(waiting(scope, using, setup.space, failed=retry, also=also)):
         partition = spaces.opened(scope, using, setup.space, serving=serving)
         with leased(partition, using) as lease:
             if not lease:
                 return done + Embedded(left=True)
+            # And once it is held: whoever held it before may have made them.
+            numbers = waiting(scope, using, setup.space, failed=retry, also=also)
             run = _Run(partition, using, setup, lease).embed(numbers)
         done += run
         # A chunk without its text would be waited for without end.
-        if run.left or not (run.made or run.failed):
+        if run.left or (len(numbers) and not (run.made or run.failed)):
             return done
         retry = False
     return done
