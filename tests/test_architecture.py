@@ -69,6 +69,7 @@ ORDER: Final = (
         "erase_scope",
         "outdated",
         "repair",
+        "backlog",
         "doctor",
         "stats",
     ),
@@ -110,7 +111,7 @@ RESERVED: Final = {
     "through": ("managers", "bases.rows"),
     "system": (
         *("managers", "bases.citing", "lost_evidence", "erase", "erase_scope", "repair"),
-        *("outdated", "doctor.place", "stats", "review.cases", "review.targets"),
+        *("outdated", "backlog", "doctor.place", "stats", "review.cases", "review.targets"),
         *("management.base", "moving"),
     ),
     "QuerySet": ("managers",),
