@@ -139,7 +139,7 @@ class _Call(Thread):
 
 
 def _in_time(embedder: Embedder, text: str, seconds: float) -> Vectors:
-    late = {call for call in _Call.late.copy() if call.is_alive()}
+    late = {call for call in list(_Call.late) if call.is_alive()}
     _Call.late &= late
     if len(late) >= MAX_LATE:
         raise EmbedderUnavailable("Earlier questions are still unanswered.")

@@ -11,9 +11,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS, connections, router
 
-from prism_graph import conf, owning
+from prism_graph import conf, owning, storechecks
 from prism_graph.bases import BASES
-from prism_graph.errors import InvalidSettings
 from prism_graph.fulltext import engine
 from prism_graph.models.owned import models_of
 
@@ -165,7 +164,7 @@ def _unfilled(model: Any, column: str) -> CheckMessage:
 
 
 def check_databases(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
-    """prism_graph.E004 to W007, E009, E014 and W015: what only the database itself can say."""
+    """prism_graph.E004 to W007, E009, E014 to W016: what only the database itself can say."""
     found: list[CheckMessage] = []
     for alias in _aliases(databases or ()):
         connection = connections[alias]
@@ -263,49 +262,11 @@ def _check_time_zone(alias: str, connection: Any) -> list[CheckMessage]:
     ]
 
 
-def _check_stores(alias: str, connection: Any) -> list[CheckMessage]:
-    if conf.problems(getattr(settings, conf.NAME, {})):
-        return []  # E001 says so
-    from prism_graph import spaces
-    from prism_graph.models import VectorPartition
-
-    try:
-        stores = [setup.store for setup in spaces.setups(alias)]
-    except InvalidSettings as error:
-        return [_unfit(str(error))]
-    # Before the first `migrate` everything is lacking.
-    migrated = VectorPartition._meta.db_table in connection.introspection.table_names()
-    found: list[CheckMessage] = []
-    for store in stores:
-        if wrong := [f"{store.name!r} on the database {alias!r}: {what}" for what in store.check()]:
-            found += map(_unfit, wrong)
-        elif migrated and (lacking := list(store.lacking())):
-            found.append(_unprepared(alias, store.name, lacking))
-    return found
-
-
-def _unfit(what: str) -> CheckMessage:
-    return Error(
-        what,
-        hint="Do as it says, or name another store in PRISM_GRAPH['VECTORS'].",
-        id="prism_graph.E014",
-    )
-
-
-def _unprepared(alias: str, name: str, lacking: list[str]) -> CheckMessage:
-    database = "" if alias == DEFAULT_DB_ALIAS else f" --database {alias}"
-    # No error: `migrate` stops at those, and is what creates them.
-    return Warning(
-        f"The database {alias!r} lacks what {name!r} needs for its vectors: {', '.join(lacking)}.",
-        hint=f"Run `manage.py migrate{database}`.",
-        id="prism_graph.W015",
-    )
-
-
 _PER_DATABASE: Final[Sequence[Callable[[str, Any], list[CheckMessage]]]] = (
     _check_version,
     _check_time_zone,
     _check_secure_delete,
     _check_index,
-    _check_stores,
+    storechecks.check_stores,
+    storechecks.check_spaces,
 )

@@ -154,6 +154,11 @@ def problems(raw: Any) -> list[tuple[str, str]]:
     return found
 
 
+def is_valid() -> bool:
+    """Say whether `config` would return the settings."""
+    return not problems(getattr(settings, NAME, {}))
+
+
 @lru_cache(maxsize=1)
 def config() -> Config:
     """Return the settings in force. Raises InvalidSettings when any of them is wrong."""

@@ -78,7 +78,7 @@ ORDER: Final = (
     "memory",
     *("review", "display"),
     # Django wiring
-    *("receivers", "owning", "checks", "management", "apps"),
+    *("receivers", "owning", "storechecks", "checks", "management", "apps"),
     *("admin", "templatetags"),
     # for the tests of projects
     "testing",

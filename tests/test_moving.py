@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 
 from prism_graph import Memory, Origin, Scope, Trust
@@ -183,3 +184,20 @@ def test_all_vectors_can_be_removed() -> None:
 def test_without_vectors_in_the_settings_there_is_nothing_to_move_to() -> None:
     with pytest.raises(CommandError, match="names no VECTORS"):
         call_command("prism_graph_migrate_vectors", stdout=StringIO())
+
+
+def test_a_system_check_names_what_is_searched_by_other_vectors() -> None:
+    with vectors(OLD):
+        fill(ACME)
+        assert found_by_checks() == []
+    with vectors(NEW):
+        [told] = found_by_checks()
+        assert told.id == "prism_graph.W016"
+        assert "hashing/hashing-1/64 in exact" in told.msg
+        assert "prism_graph_migrate_vectors" in told.hint
+        run()
+        assert found_by_checks() == []
+
+
+def found_by_checks() -> list[Any]:
+    return [each for each in run_checks(databases=["default"]) if each.id == "prism_graph.W016"]
