@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connections, transaction
@@ -123,6 +124,12 @@ def seen_from(scope: Scope, using: str) -> tuple[Space | None, list[Partition]]:
         for level in scope.chain
         if level.parts in found
     ]
+
+
+def down_since(scope: Scope, using: str, since: datetime) -> bool:
+    """Say whether the embedder could not be reached for a scope at any time after an instant."""
+    rows = VectorPartition.objects.db_manager(using).at(scope)
+    return rows.filter(failed_at__gt=since).exists()
 
 
 def forget(using: str, scope: Scope, numbers: Iterable[int], *, only: Space | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.db import connections
@@ -97,11 +98,7 @@ def stats(using: str, tenant: str | None = None) -> Stats:
 
 def _counts(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, int]]:
     """Yield (tenant, path, count), from one grouped statement for each table."""
-
-    def grouped(model: Any, *by: Any, **counts: Any) -> Any:
-        rows = model.objects.db_manager(using).system(WHY).filter(**only).order_by()
-        return rows.values_list("tenant", *by).annotate(**(counts or {"all": Count("pk")}))
-
+    grouped = partial(_grouped, using, only)
     for name, model in _PLAIN.items():
         for tenant, count in grouped(model):
             yield tenant, (name,), count
@@ -120,17 +117,26 @@ def _counts(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, in
         yield tenant, ("chunks", "by_trust", _TRUST.get(number, UNKNOWN)), live
     for tenant, analyser, count in grouped(ChunkText, F("analyser")):
         yield tenant, ("analysers", analyser), count
-    embedders = _embedders(using)
-    for tenant, space, count in grouped(Embedding, F("space")):
-        yield tenant, ("vectors", "all"), count
-        yield tenant, ("embedders", embedders.get(space, UNKNOWN)), count
-    for tenant, count in grouped(EmbeddingFailure):
-        yield tenant, ("vectors", "failed"), count
+    yield from _vectors(using, only)
     label = Cast("status", CharField())
     for tenant, status, count in grouped(Standing, label, open=Count("pk", filter=Q(until=None))):
         yield tenant, ("by_status", status), count
         if status in _WAITING:
             yield tenant, ("waiting",), count
+
+
+def _grouped(using: str, only: Mapping[str, str], model: Any, *by: Any, **counts: Any) -> Any:
+    rows = model.objects.db_manager(using).system(WHY).filter(**only).order_by()
+    return rows.values_list("tenant", *by).annotate(**(counts or {"all": Count("pk")}))
+
+
+def _vectors(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, int]]:
+    embedders = _embedders(using)
+    for tenant, space, count in _grouped(using, only, Embedding, F("space")):
+        yield tenant, ("vectors", "all"), count
+        yield tenant, ("embedders", embedders.get(space, UNKNOWN)), count
+    for tenant, count in _grouped(using, only, EmbeddingFailure):
+        yield tenant, ("vectors", "failed"), count
 
 
 def _embedders(using: str) -> dict[str, str]:
