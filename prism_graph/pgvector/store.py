@@ -31,7 +31,7 @@ FIELDS: Final = ("id", *COLUMNS, "number", "space", "embedding")
 # Up to this many allowed chunks are compared one by one; see tests/benchmarks/vectors.py.
 EXACT: Final = 10_000
 # What looking at one vector along the index takes, in comparisons.
-STEP: Final = 8
+STEP: Final = 4
 # How many times the limit the index is asked for; then everything is compared.
 ROUNDS: Final = (1.5, 6)
 # PostgreSQL sums float32 in another order; the best are computed again.
@@ -126,6 +126,8 @@ class PgVectorStore(VectorStore):
         self, partitions: Sequence[Partition], query: Vectors, limit: int, allowed: Numbers
     ) -> Numbers:
         """Return the best allowed chunks, and whatever is as good as the last of them but for rounding."""
+        if len(allowed) <= limit:
+            return allowed
         listed = allowed if len(allowed) <= self.exact else None
         numbers, rough = self._queries.distances(partitions, query, listed)
         seen = _among(numbers, allowed)
