@@ -102,6 +102,17 @@ def _counts(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, in
     for name, model in _PLAIN.items():
         for tenant, count in grouped(model):
             yield tenant, (name,), count
+    yield from _evidence(using, only)
+    yield from _vectors(using, only)
+    label = Cast("status", CharField())
+    for tenant, status, count in grouped(Standing, label, open=Count("pk", filter=Q(until=None))):
+        yield tenant, ("by_status", status), count
+        if status in _WAITING:
+            yield tenant, ("waiting",), count
+
+
+def _evidence(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, int]]:
+    grouped = partial(_grouped, using, only)
     retired = Count("pk", filter=Q(retired_at__isnull=False))
     for tenant, kind, count, gone in grouped(Source, F("kind"), all=Count("pk"), gone=retired):
         yield tenant, ("sources", "all"), count
@@ -117,12 +128,6 @@ def _counts(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, in
         yield tenant, ("chunks", "by_trust", _TRUST.get(number, UNKNOWN)), live
     for tenant, analyser, count in grouped(ChunkText, F("analyser")):
         yield tenant, ("analysers", analyser), count
-    yield from _vectors(using, only)
-    label = Cast("status", CharField())
-    for tenant, status, count in grouped(Standing, label, open=Count("pk", filter=Q(until=None))):
-        yield tenant, ("by_status", status), count
-        if status in _WAITING:
-            yield tenant, ("waiting",), count
 
 
 def _grouped(using: str, only: Mapping[str, str], model: Any, *by: Any, **counts: Any) -> Any:
