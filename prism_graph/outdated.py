@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db.models import OuterRef, Subquery
 
 from prism_graph import spaces
+from prism_graph.indexing import spoken
 from prism_graph.models import ChunkText, Embedding
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.writing import batches, digest
@@ -19,11 +20,12 @@ WHY: Final = "compare vectors with the texts that they were made of"
 def outdated(rows: Any) -> Iterator[str]:
     """Yield the ids of those of these embeddings whose text is another one now."""
     here = {name: OuterRef(name) for name in (*COLUMNS, "number")}
-    texts = ChunkText.objects.db_manager(rows.db).system(WHY).filter(**here).values("text")[:1]
+    texts = ChunkText.objects.db_manager(rows.db).system(WHY).filter(**here)
+    text, speaker = (Subquery(texts.values(name)[:1]) for name in ("text", "speaker"))
     # Compared here: no database computes the digest.
-    said = rows.order_by().annotate(text=Subquery(texts)).values_list("pk", "of", "text")
-    for key, of, text in said.iterator():
-        if text is not None and of != digest(text):
+    said = rows.order_by().annotate(text=text, speaker=speaker)
+    for key, of, text, speaker in said.values_list("pk", "of", "text", "speaker").iterator():
+        if text is not None and of != digest(spoken(text, speaker)):
             yield key
 
 

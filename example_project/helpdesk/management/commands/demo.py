@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from helpdesk.importing import ingest_document, record_chats
 from helpdesk.scopes import REVIEWERS
-from prism_graph import FactStatus, Memory, Origin, PrismGraphError, Scope, Trust
+from prism_graph import FactStatus, Memory, Origin, PrismGraphError, Scope, Trust, conf
 from prism_graph.errors import SupersedeRefused
 from prism_graph.models import FactVersion, Receipt
 from prism_graph.records import FactView, Hit, IngestReport
@@ -52,6 +52,8 @@ WAITING = [
     ("carrier.saturday", "collects parcels on", "Saturdays"),
     ("carrier.claims", "closes claims after", "21 days"),
 ]
+# A question, and words of the passage that answers it.
+MEANT = ("an explosion risk with gadgets", "lithium")
 QUEUE = "/admin/prism_graph/factversion/"
 
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'prism_graph%'"
@@ -95,6 +97,7 @@ class Command(BaseCommand):
         self.erase_a_source()
         self.erase_a_person()
         self.review_in_the_admin()
+        self.search_by_meaning()
         self.look_after_it()
         if self.failures:
             raise CommandError(f"{self.failures} expectations failed.")
@@ -378,8 +381,36 @@ class Command(BaseCommand):
             return refusal
         return None
 
+    def search_by_meaning(self) -> None:
+        self.heading(
+            "13. Search by meaning: a question that shares no telling word with its answer"
+        )
+        embedder = conf.embedder()
+        if embedder is None:
+            self.stdout.write("no embedder is installed or named: searches go by words")
+            return
+        self.stdout.write(f"vectors are made by {embedder.name}/{embedder.model}")
+        call_command("prism_graph_embed", stdout=self.stdout)
+        found = {}
+        for tenant in ("acme", "globex"):
+            self.stdout.write(f"{tenant}: {MEANT[0]!r}")
+            found[tenant] = Memory(self.readers[tenant]).search(MEANT[0], limit=3)
+            for hit in found[tenant]:
+                self.stdout.write(f"  by {hit.method}")
+                self.show(hit)
+        self.expect(
+            all(hit.method != "text" for hit in found["acme"]), "meaning has a part in each answer"
+        )
+        if embedder.name == "minilm":
+            self.expect(MEANT[1] in found["acme"][0].chunk.text, f"acme finds {MEANT[1]!r} first")
+        self.expect(
+            not any(MEANT[1] in hit.chunk.text for hit in found["globex"]), "globex does not"
+        )
+        waiting = [Memory(scope).pending() for scope in self.readers.values()]
+        self.expect(not any(waiting), "nothing waits for its vector")
+
     def look_after_it(self) -> None:
-        self.heading("13. Look after it: what there is, and whether anything is wrong with it")
+        self.heading("14. Look after it: what there is, and whether anything is wrong with it")
         call_command("prism_graph_stats", stdout=self.stdout)
         self.expect(self.passes("prism_graph_doctor"), "the doctor finds nothing wrong")
 
