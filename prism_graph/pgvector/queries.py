@@ -37,7 +37,7 @@ ALONG_THE_INDEX: Final = (
     "set_config('hnsw.max_scan_tuples', %s::text, true), "
     "set_config('hnsw.scan_mem_multiplier', '8', true)"
 )
-# The index's own list of candidates: with 400, 99.7 of 100 best are found among 200,000 x 384.
+# The index's own list of candidates: with 400, 0.998 of the ten best are found among 200,000 x 384.
 MIN_EF: Final = 400
 MAX_EF: Final = 1000
 
