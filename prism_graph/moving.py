@@ -68,7 +68,7 @@ def move(using: str, tenant: str, *, progress: Progress, accept_failures: bool =
     setup, old = target_of(using), spaces.serving(Scope(tenant), using)
     if old is None or old.key == setup.space.key:
         return Moved(tenant, switched=True)
-    setup.store.prepare()
+    _prepare(setup)
     copied, made, left, lost = 0, 0, False, 0
     scopes = _scopes(using, tenant)
     for scope in progress(scopes, len(scopes)):
@@ -84,6 +84,13 @@ def move(using: str, tenant: str, *, progress: Progress, accept_failures: bool =
         made += embedding.embed(scope, using).made
     sweep(using, tenant)
     return Moved(tenant, copied, made, lost, switched=True)
+
+
+def _prepare(setup: Setup) -> None:
+    """Let the store create what it needs. Raises InvalidInput with what it still lacks."""
+    setup.store.prepare()
+    if wrong := [*setup.store.check(), *setup.store.lacking()]:
+        raise InvalidInput(f"Nothing can be kept in {setup.space.store} yet: {'; '.join(wrong)}")
 
 
 def sweep(using: str, tenant: str | None = None, *, everything: bool = False) -> int:
