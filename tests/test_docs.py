@@ -60,7 +60,7 @@ GUARANTEES = DOCS / "explanation/guarantees.md"
 LANGUAGES = {"python", "console", "sql", "text"}
 # What `startproject` writes, as far as the documentation adds to it.
 SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}
-OWN_SETTINGS = {"PRISM_GRAPH", "TENANTS"}
+OWN_SETTINGS = {"PRISM_GRAPH", "TASKS", "TENANTS"}  # TASKS: Django's own from 6.0 on
 # Its models need a project of their own: see below.
 OWNING = DOCS / "how-to/own-models.md"
 

@@ -33,6 +33,11 @@ INSTALLED_APPS = [
     "prism_graph",
     "helpdesk",
 ]
+# Who makes the vectors of new passages: "immediate", the process that stored them; "database", a worker:
+# PRISM_GRAPH_TASKS=database python manage.py db_worker
+if env.str("PRISM_GRAPH_TASKS", default="immediate") == "database":
+    INSTALLED_APPS.append("django_tasks_db")
+    TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
