@@ -8,9 +8,10 @@ from prism_graph.errors import InvalidSettings
 with suppress(InvalidSettings):
     from prism_graph.admin.registered import (
         ChunkAdmin,
+        EmbeddingFailureAdmin,
         FactVersionAdmin,
         ReceiptAdmin,
         SourceAdmin,
     )
 
-__all__ = ["ChunkAdmin", "FactVersionAdmin", "ReceiptAdmin", "SourceAdmin"]
+__all__ = ["ChunkAdmin", "EmbeddingFailureAdmin", "FactVersionAdmin", "ReceiptAdmin", "SourceAdmin"]

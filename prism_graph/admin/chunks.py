@@ -9,13 +9,21 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from prism_graph import display
+from prism_graph import conf, display, spaces
 from prism_graph.admin import explorer
 from prism_graph.admin.base import ReviewAdmin, ScopeFilter, database, grant_of
 from prism_graph.bases.citing import cited_at
 from prism_graph.doors import ReviewGrant, scope_of
 from prism_graph.fulltext import engine
-from prism_graph.models import Chunk, ChunkText, Citation, FactVersion, Source
+from prism_graph.models import (
+    Chunk,
+    ChunkText,
+    Citation,
+    Embedding,
+    EmbeddingFailure,
+    FactVersion,
+    Source,
+)
 from prism_graph.reading import any_of
 
 MAX_FACTS: Final = 50
@@ -125,7 +133,23 @@ class ChunkAdmin(ReviewAdmin):
             "text": texts.filter(number=row.number).first(),
             "facts": _resting_on(row, grant_of(request)),
             "source_url": self.address_of(Source, "change", row.source.pk),
+            **self._vector(request, row),
         }
+
+    def _vector(self, request: HttpRequest, row: Chunk) -> dict[str, Any]:
+        """Return what became of its vector in the space that the tenant is searched in; never the vector."""
+        grant, space = grant_of(request), spaces.serving(scope_of(row), database())
+        if space is None:
+            waits = conf.vectors_wanted() and row.retired_at is None
+            return {"vector": "waits for it"} if waits else {}
+        here = {**scope_of(row).columns, "number": row.number, "space": space.key}
+        if Embedding.objects.db_manager(database()).for_review(grant).filter(**here).exists():
+            return {"vector": f"by {space.embedder}"}
+        failures = EmbeddingFailure.objects.db_manager(database()).for_review(grant)
+        if failure := failures.filter(**here).first():
+            url = self.address_of(EmbeddingFailure, "change", failure.pk)
+            return {"vector": f"failed after {failure.attempts} attempts", "failure_url": url}
+        return {} if row.retired_at else {"vector": "waits for it"}
 
 
 def _resting_on(row: Chunk, grant: ReviewGrant) -> list[FactVersion]:

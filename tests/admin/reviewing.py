@@ -20,6 +20,7 @@ GRANTS: dict[str, list[Scope]] = {
 }
 EVERY = (
     *("view_source", "view_chunk", "view_factversion", "view_receipt"),
+    "view_embeddingfailure",
     *("accept_factversion", "retract_factversion", "erase_factversion", "erase_source"),
 )
 PRISM_GRAPH = {"REVIEW_SCOPES": "tests.admin.reviewing.scopes_of"}

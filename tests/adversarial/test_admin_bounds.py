@@ -42,6 +42,7 @@ from tests.statement_guard import unguarded
 pytestmark = pytest.mark.django_db
 
 WAITING: Final = address("factversion")
+MODELS: Final = ("source", "chunk", "factversion", "receipt", "embeddingfailure")
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ class TestAddresses:
     )
     def test_an_address_filters_by_nothing_but_the_filters_of_its_list(self, question: str) -> None:
         client = reviewer("owen")
-        for model in ("source", "chunk", "factversion", "receipt"):
+        for model in MODELS:
             answer = client.get(f"{address(model)}?{question}")
             assert answer.status_code == 400, model
 
@@ -87,7 +88,7 @@ class TestAddresses:
             "_00",
             "%F0%9F%98%80",
         ):
-            for model in ("source", "chunk", "factversion", "receipt"):
+            for model in MODELS:
                 for page in ("change", "history", "delete"):
                     answer = client.get(f"/admin/prism_graph/{model}/{name}/{page}/")
                     expected = client.get(f"/admin/prism_graph/{model}/{unused}/{page}/")
@@ -107,7 +108,7 @@ class TestAddresses:
     def test_a_search_never_fails(self, words: str) -> None:
         claims()
         client = reviewer("owen")
-        for model in ("source", "chunk", "factversion", "receipt"):
+        for model in MODELS:
             assert client.get(address(model), {"q": words}).status_code == 200
 
     @pytest.mark.parametrize(
@@ -255,10 +256,7 @@ class TestStoredText:
         client = reviewer("owen")
         row = FactVersion.objects.at(ANA).get()
         pages = [
-            *(
-                address(model) + "?standing=any" * (model == "factversion")
-                for model in ("source", "chunk", "factversion", "receipt")
-            ),
+            *(address(model) + "?standing=any" * (model == "factversion") for model in MODELS),
             *(change(each) for each in Source.objects.at(ANA)),
             *(change(each) for each in Chunk.objects.at(ANA)),
             change(row),
@@ -350,11 +348,11 @@ class TestCosts:
                     Memory(scope).record(f"chat-{number}", "ana: city is Madrid", origin=TOOL).added
                 )
                 Memory(scope).assert_fact(f"city-{number}", **CITY, value="Madrid", evidence=found)
-            for model in ("factversion", "chunk", "source", "receipt"):
+            for model in MODELS:
                 with CaptureQueriesContext(connection) as ran:
                     assert client.get(address(model)).status_code == 200
                 counts.append((model, len(ran)))
-        assert counts[:4] == counts[4:]
+        assert counts[: len(MODELS)] == counts[len(MODELS) :]
         assert max(count for _, count in counts) <= 25
 
     @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by statistics.")
@@ -365,9 +363,7 @@ class TestCosts:
         client = reviewer(who)
         questions = ("", "?q=Madrid", "?standing=any&o=6", "?granted=0")
         with CaptureQueriesContext(connection) as ran:
-            for model, question in product(
-                ("source", "chunk", "factversion", "receipt"), questions
-            ):
+            for model, question in product(MODELS, questions):
                 client.get(address(model) + question)
         found = []
         with (
@@ -467,7 +463,7 @@ def test_memory_in_another_database_is_reviewed_and_logged(settings: Any) -> Non
         with CaptureQueriesContext(connection) as ran:
             assert client.get(page).status_code == 200
         assert not [each for each in ran.captured_queries if "prism_graph_" in each["sql"]]
-    for model in ("source", "chunk", "receipt"):
+    for model in MODELS:
         assert client.get(address(model)).status_code == 200
     assert client.get(address("chunk", "explore") + "?query=city&granted=0").status_code == 200
     decide = address("factversion", "decide")
