@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ACME = Scope("acme")
 USER = Origin(Trust.USER)
 METHODS = (
-    "ingest record search get sources retire_source assert_fact supersede retract accept reject facts "
-    "fact timeline erase erase_turn erase_fact erase_everything"
+    "ingest record search get sources retire_source pending failed embed_pending assert_fact supersede "
+    "retract accept reject facts fact timeline erase erase_turn erase_fact erase_everything"
 ).split()
 
 
