@@ -88,7 +88,7 @@ class TestFullTextOperation:
 
     def test_its_statements_can_be_shown_beforehand(self):
         out = io.StringIO()
-        for name in ("0001", "0002"):
+        for name in ("0001", "0002", "0003"):
             call_command("sqlmigrate", APP, name, stdout=out)
         shown = out.getvalue()
         for model in MODELS:
