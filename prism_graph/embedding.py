@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -14,15 +12,15 @@ from django.db import connections
 from django.db.models import F
 
 from prism_graph import clock, embedders, spaces
-from prism_graph.bases.rows import random_id, random_ids
+from prism_graph.bases.rows import random_ids
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed
 from prism_graph.fulltext import engine
 from prism_graph.indexing import spoken
+from prism_graph.leases import Lease, LeaseLost
 from prism_graph.models import Chunk, ChunkText, Embedding, EmbeddingFailure
 from prism_graph.records import FailedEmbedding
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.spaces import Setup
-from prism_graph.tables import named
 from prism_graph.transactions import write_block
 from prism_graph.vectors import Numbers, Partition, Space, Vectors
 from prism_graph.writing import digest
@@ -31,30 +29,11 @@ logger = logging.getLogger(__name__)
 
 # Texts in one request, at most; an embedder's own `batch_size` counts if it is less.
 BATCH: Final = 64
-# Whoever embeds says so this long ahead, and again with every batch. A worker that was killed holds up its
-# scope for no longer.
-LEASE: Final = timedelta(seconds=60)
 # When a whole batch of at least this many fails, the rest is left waiting: it is hardly the texts.
 ALL_FAILED: Final = 16
 MAX_REASON: Final = 500
 
 FIELDS: Final = ("id", *COLUMNS, "number", "space", "of", "vector")
-_HERE: Final = "space = %s AND tenant = %s AND owner = %s AND agent = %s AND thread = %s"
-_TAKE: Final = (
-    f"UPDATE $vectorpartition SET lease = %s, leased_until = %s WHERE {_HERE} "
-    "AND (leased_until IS NULL OR leased_until < %s)"
-)
-_KEEP: Final = (
-    f"UPDATE $vectorpartition SET version = %s, leased_until = %s, failures = 0, failed_at = NULL, "
-    f"reason = '' WHERE {_HERE} AND lease = %s"
-)
-_GIVE_BACK: Final = (
-    f"UPDATE $vectorpartition SET lease = '', leased_until = NULL WHERE {_HERE} AND lease = %s"
-)
-_DOWN: Final = (
-    "UPDATE $vectorpartition SET failures = failures + 1, failed_at = %s, reason = %s "
-    f"WHERE {_HERE}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +47,6 @@ class Embedded:
     def __add__(self, other: Embedded) -> Embedded:
         """Return both runs together."""
         return Embedded(self.made + other.made, self.failed + other.failed, self.left or other.left)
-
-
-class LeaseLost(Exception):
-    """Another worker took this partition over."""
 
 
 def setup_of(scope: Scope, using: str) -> Setup | None:
@@ -154,12 +129,12 @@ def embed_in(
     # Looked at again after the lease is given back: whoever found it taken has gone by then.
     while len(waiting(scope, using, setup.space, failed=retry, also=also)):
         partition = spaces.opened(scope, using, setup.space, serving=serving)
-        with leased(partition, using) as lease:
-            if not lease:
+        with Lease.taken(partition, using) as lease:
+            if lease is None:
                 return done + Embedded(left=True)
             # And once it is held: whoever held it before may have made them.
             numbers = waiting(scope, using, setup.space, failed=retry, also=also)
-            run = _Run(partition, using, setup, lease).embed(numbers)
+            run = _Run(lease, using, setup).embed(numbers)
         done += run
         # A chunk without its text would be waited for without end.
         if run.left or (len(numbers) and not (run.made or run.failed)):
@@ -168,38 +143,17 @@ def embed_in(
     return done
 
 
-@contextmanager
-def leased(partition: Partition, using: str) -> Iterator[str]:
-    """Hold a partition for embedding while the block runs; `""` when somebody else holds it."""
-    place, lease, now = _place(partition), random_id(), clock.now()
-    adapt = connections[using].ops.adapt_datetimefield_value
-    with write_block(using):
-        taken = _execute(using, _TAKE, [lease, adapt(now + LEASE), *place, adapt(now)])
-    try:
-        yield lease if taken else ""
-    finally:
-        if taken:
-            _execute(using, _GIVE_BACK, [*place, lease])
-
-
-def _place(partition: Partition) -> list[str]:
-    return [partition.space.key, *map(str, partition.scope.parts)]
-
-
-def _execute(using: str, statement: str, parameters: Sequence[Any]) -> int:
-    with connections[using].cursor() as cursor:
-        cursor.execute(named(statement), parameters)
-        return int(cursor.rowcount)
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One worker's run through a partition."""
 
-    partition: Partition
+    lease: Lease
     using: str
     setup: Setup
-    lease: str
+
+    @property
+    def partition(self) -> Partition:
+        return self.lease.partition
 
     @property
     def scope(self) -> Scope:
@@ -211,7 +165,7 @@ class _Run:
             try:
                 made, failures = self._batch(numbers[start : start + size].tolist())
             except EmbedderUnavailable as error:
-                self._down(error)
+                self.lease.down(_told(error))
                 raise
             except LeaseLost:
                 return done + Embedded(left=True)
@@ -226,7 +180,8 @@ class _Run:
         rows = ChunkText.objects.db_manager(self.using).at(self.scope).filter(among)
         listed = rows.order_by("number").values_list("number", "text", "speaker")
         texts = {number: spoken(text, speaker) for number, text, speaker in listed}
-        made, reasons = _split(self.setup, list(texts.items()))
+        with self.lease.prolonged():
+            made, reasons = _split(self.setup, list(texts.items()))
         with write_block(self.using):
             self._store(texts, made)
             self._fail(reasons)
@@ -235,7 +190,7 @@ class _Run:
     def _store(self, texts: dict[int, str], made: dict[int, Vectors]) -> None:
         # Locked before the partition is, as erasing does: what was erased meanwhile is not there.
         numbers = locked(self.scope, self.using, list(made))
-        self._keep()
+        self.lease.change()
         if not numbers:
             return
         index, inline = engine(connections[self.using]), self.setup.store.inline
@@ -247,13 +202,6 @@ class _Run:
         index.insert(Embedding, FIELDS, rows)
         self.setup.store.put(self.partition, numbers, np.stack([made[n] for n in numbers]))
         self._failures(numbers).delete()
-
-    def _keep(self) -> None:
-        """Prolong the lease and give the partition another version. Raises LeaseLost."""
-        until = connections[self.using].ops.adapt_datetimefield_value(clock.now() + LEASE)
-        values = [random_id(), until, *_place(self.partition), self.lease]
-        if not _execute(self.using, _KEEP, values):
-            raise LeaseLost
 
     def _failures(self, numbers: Sequence[int]) -> Any:
         rows = EmbeddingFailure.objects.db_manager(self.using).at(self.scope)
@@ -272,10 +220,6 @@ class _Run:
                 row.update(attempts=F("attempts") + 1, **about)
             else:
                 rows.create(number=number, space=space, **about)
-
-    def _down(self, error: Exception) -> None:
-        now = connections[self.using].ops.adapt_datetimefield_value(clock.now())
-        _execute(self.using, _DOWN, [now, _told(error), *_place(self.partition)])
 
 
 def locked(scope: Scope, using: str, numbers: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from importlib import import_module
 from typing import Any, Final
 
-from prism_graph import clock, embedding, spaces
+from prism_graph import clock, embedding, leases, spaces
 from prism_graph.errors import EmbedderUnavailable, PrismGraphError
 from prism_graph.scope import Scope
 
@@ -25,7 +25,7 @@ task = _framework()
 logger = logging.getLogger(__name__)
 
 # When a queue looks again: what a killed worker held is free by then.
-AGAIN: Final = embedding.LEASE + timedelta(seconds=5)
+AGAIN: Final = leases.LEASE + timedelta(seconds=5)
 
 
 @task  # type: ignore[untyped-decorator]

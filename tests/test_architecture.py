@@ -56,6 +56,7 @@ ORDER: Final = (
         "scored",
         "filters",
         "search",
+        "leases",
         "embedding",
         "moving",
         "factrows",
@@ -94,7 +95,7 @@ ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
     "cursor": (
         *(*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
-        *("vectors.exact", "spaces", "embedding"),
+        *("vectors.exact", "spaces", "leases"),
         *("pgvector.layout", "pgvector.queries", "pgvector.store"),
     ),
     "copy": (*ENGINES, "ranking.lending"),  # there, of an array

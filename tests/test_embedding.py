@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from django.db import transaction
 
-from prism_graph import Memory, Origin, Scope, Trust, clock, embedding
+from prism_graph import Memory, Origin, Scope, Trust, clock, embedding, leases
 from prism_graph.errors import EmbedderUnavailable, EmbeddingSpaceMismatch
 from prism_graph.models import Chunk, VectorPartition
 from tests.killed import killing
@@ -325,6 +326,24 @@ class TestMeanwhile:
             assert (memory.pending(), memory.failed()) == (2, [])
         assert rows() == []
         assert partition().lease == "other"
+
+    @pytest.mark.django_db(
+        transaction=True
+    )  # the thread that keeps the lease has a connection of its own
+    def test_an_embedder_may_take_longer_than_a_lease(self, memory, monkeypatch):
+        monkeypatch.setattr(leases, "LEASE", timedelta(seconds=0.3))
+        store(2)
+        left = []
+
+        def slowly():
+            for _ in range(4):
+                time.sleep(0.3)
+                left.append(partition().leased_until - clock.now())
+
+        with vectors(Slow(slowly)):
+            assert memory.embed_pending() == 2
+        assert max(left) > timedelta(0)
+        assert partition().lease == ""
 
     def test_whoever_finds_the_lease_taken_leaves_it_all(self, memory):
         store(2)

@@ -11,7 +11,7 @@ class WorkerConfig(AppConfig):
 
     def ready(self) -> None:
         """Wait seconds for what was killed, where a site waits a minute."""
-        from prism_graph import embedding, tasks
+        from prism_graph import leases, tasks
 
-        embedding.LEASE = timedelta(seconds=3)  # type: ignore[misc]
+        leases.LEASE = timedelta(seconds=3)  # type: ignore[misc]
         tasks.AGAIN = timedelta(seconds=4)  # type: ignore[misc]
