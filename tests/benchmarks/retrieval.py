@@ -28,6 +28,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_graph import embedders
 from prism_graph.analysis import PREFIX, index_terms, query_terms
 from prism_graph.ranking import CANDIDATES, Directory, Fusion, contrast, fuse, rank
 from tests.benchmarks import embedding
@@ -269,11 +270,11 @@ def evaluate_arms(
     return np.asarray(np.mean(results, axis=0))
 
 
-def hybrid_rows(embedders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+def hybrid_rows(models: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     """Yield one line per embedder and set."""
-    for embedder in embedders:
-        if missing := embedding.missing(embedder):
-            yield f"skipped {embedder}: {', '.join(missing)} not installed"
+    for embedder in models:
+        if missing := embedders.complaint(embedder):
+            yield f"skipped {embedder}: it {missing}"
             continue
         embed = embedding.embedder(embedder)
         for name in names:
@@ -303,8 +304,8 @@ def main(arguments: Sequence[str]) -> None:
         return
     names = [name for name in arguments if name in BARS]
     if "hybrid" in arguments:
-        embedders = [name for name in arguments if name in embedding.NEEDS]
-        for row in hybrid_rows(embedders or list(embedding.NEEDS), names or list(BARS)):
+        models = [name for name in arguments if name in embedding.NAMES]
+        for row in hybrid_rows(models or list(embedding.NAMES), names or list(BARS)):
             print(row, flush=True)
         return
     if not arguments or names:
