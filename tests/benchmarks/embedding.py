@@ -25,12 +25,17 @@ BATCH: Final = 64
 
 
 def embedder(name: str) -> Embed:
-    """Return what makes unit vectors of texts."""
+    """Return what makes unit vectors of texts, and zeros of an empty one."""
     made = embedders.make(name)
 
     def embed(texts: Sequence[str]) -> Vectors:
-        batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
-        return np.concatenate([embedders.vectors(made, batch) for batch in batches])
+        found = np.zeros((len(texts), made.dimensions), dtype=np.float32)
+        # A set has an empty text, which has no direction.
+        filled = [place for place, text in enumerate(texts) if text.strip()]
+        for start in range(0, len(filled), BATCH):
+            places = filled[start : start + BATCH]
+            found[places] = embedders.vectors(made, [texts[place] for place in places])
+        return found
 
     folder = os.environ.get("PRISM_GRAPH_VECTORS_CACHE")
     return _kept(Path(folder), name, embed) if folder else embed
