@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate, pre_delete, pre_save
 
 
@@ -25,6 +26,8 @@ class PrismGraphConfig(AppConfig):
         chunks_going.connect(receivers.forget_vectors)
         post_migrate.connect(receivers.restore_index, sender=self)
         post_migrate.connect(receivers.prepare_stores, sender=self)
+        connection_created.connect(receivers.load_extension)
+        receivers.load_where_open()
         for model in models.MODELS:
             pre_delete.connect(receivers.refuse_collector, sender=model)
             if issubclass(model, AbstractChunkText):

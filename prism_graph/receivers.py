@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from typing import Any
 
 from django.db import connections, router
 
-from prism_graph import conf
-from prism_graph.errors import UnscopedQuery
+from prism_graph import conf, storenames
+from prism_graph.errors import InvalidSettings, UnscopedQuery
 from prism_graph.scope import COLUMNS, Scope
+from prism_graph.vectors import extension
+
+logger = logging.getLogger(__name__)
 
 
 def analyse_text(instance: Any, **_: Any) -> None:
@@ -53,10 +57,37 @@ def restore_index(using: str, **_: Any) -> None:
 
 
 def prepare_stores(using: str, **_: Any) -> None:
-    """Create after a migration what the stores of vectors that the settings name need."""
+    """Have the stores that the settings name create what they need, and restore what a remake dropped."""
     from prism_graph import spaces
-    from prism_graph.models import VectorPartition
+    from prism_graph.models import Embedding
 
-    if router.allow_migrate_model(using, VectorPartition):
-        for setup in spaces.setups(using):
-            setup.store.prepare()
+    if not router.allow_migrate_model(using, Embedding):
+        return
+    try:
+        setups = spaces.setups(using)
+    except InvalidSettings as error:
+        # E001 says so as well; an embedder that cannot be made must not stop a migration.
+        logger.warning("The stores of vectors are not prepared. %s", error)
+        return
+    for setup in setups:
+        setup.store.prepare()
+
+
+def load_extension(connection: Any, **_: Any) -> None:
+    """Load sqlite-vec on a connection that opens, where the settings name it; the checks say if it fails."""
+    if connection.vendor == "sqlite" and _is_named(extension.NAME):
+        extension.load(connection)
+
+
+def load_where_open() -> None:
+    """Do the same for connections that other apps opened before this one was ready."""
+    for connection in connections.all(initialized_only=True):
+        if connection.connection is not None:
+            load_extension(connection)
+
+
+def _is_named(store: str) -> bool:
+    try:
+        return store in map(storenames.name_of, conf.vector_stores())
+    except InvalidSettings:
+        return False

@@ -15,11 +15,21 @@ INDEX: Final = "fulltext"
 # comparison lists its words.
 PARTS: Final = ("insert", "delete", "update", "text", "data", "words")
 
+VECTORS: Final = "vectors"
+# What hangs on a table of vectors: triggers, an index, and that extension's own table of blocks.
+VECTOR_PARTS: Final = ("delete", "move", "place", "chunks")
+
 
 def index_of(table: str) -> str:
     """Return the name of the index on the words of a table."""
     stem = table.removesuffix("chunktext").rstrip("_")
     return f"{stem or table}_{INDEX}"
+
+
+def vectors_of(table: str, dimensions: int) -> str:
+    """Return the name of the table that keeps the vectors of a width beside the table of embeddings."""
+    stem = table.removesuffix("embedding").rstrip("_")
+    return f"{stem or table}_{VECTORS}_{dimensions}"
 
 
 class Tables:
@@ -45,6 +55,19 @@ class Tables:
             self._filled[template] = Template(template).substitute(self._quoted)
             return self._filled[template]
 
+    def wide(self, dimensions: int) -> Tables:
+        """Return these names with those of the table of vectors of a width: `$vectors`, `$vectors_delete`.
+
+        `$dimensions` is the width.
+        """
+        wide = Tables(self.names)
+        table = vectors_of(self.names["embedding"], dimensions)
+        wide.names[VECTORS] = table
+        wide.names |= {f"{VECTORS}_{part}": f"{table}_{part}" for part in VECTOR_PARTS}
+        wide._quoted = {key: f'"{name}"' for key, name in wide.names.items()}
+        wide._quoted["dimensions"] = str(int(dimensions))
+        return wide
+
     @classmethod
     def of(cls, apps: Any, app_label: str) -> Tables:
         """Return the names in an app, as far as the registry of a migration has its models."""
@@ -59,6 +82,12 @@ def current() -> Tables:
     from prism_graph.models import MODELS
 
     return Tables({model.__name__: model._meta.db_table for model in MODELS})
+
+
+@lru_cache(maxsize=8)
+def wide(dimensions: int) -> Tables:
+    """Return the names in the models in use, with those of the vectors of a width."""
+    return current().wide(dimensions)
 
 
 @lru_cache(maxsize=1)

@@ -20,7 +20,9 @@ MODELS = (
 TABLES = tuple(current().names[model] for model in MODELS)
 INDEX = current().index
 # On PostgreSQL only, where prism_graph.pgvector is installed.
-VECTORS = "prism_graph_pgvector_chunkvector"
+PGVECTOR = "prism_graph_pgvector_chunkvector"
+# Of sqlite-vec: what follows is the width.
+VECTORS = current().wide(0).names["vectors"].removesuffix("0")
 
 
 def sql(statement: str, *parameters: Any, using: str = "default") -> list[tuple[Any, ...]]:

@@ -2,7 +2,8 @@
 
 A statement passes when each mention of a table is tied to a tenant by equality with a bound
 parameter, or by equality to the tenant of a table that is; when an INSERT or COPY names the column;
-or when every alternative of a full-text query begins with the token of a scope. All else raises
+or when every alternative of a full-text query begins with the token of a scope; or when a table of
+sqlite-vec is asked for the place of a scope that somebody opened. All else raises
 UnscopedStatement, but for EXCEPTIONS, for what the door `system(reason)` opened, and for what a test
 runs inside `unguarded("why")`. SQL by tests.rawsql goes past Django's wrappers and so past this one.
 
@@ -26,9 +27,11 @@ from prism_graph.doors import System
 from prism_graph.managers import ScopedQuerySet
 from prism_graph.scope import TOKEN_LENGTH, Scope
 from prism_graph.tables import current
-from tests.rawsql import INDEX, TABLES, VECTORS
+from prism_graph.vectors import sqlite_vec
+from tests.rawsql import INDEX, PGVECTOR, TABLES, VECTORS
 
 TEXT: Final = current().names["chunktext"]
+EMBEDDING: Final = current().names["embedding"]
 
 # What may touch our tables without a scope, each with its reason.
 EXCEPTIONS: Final[dict[str, str]] = {
@@ -44,6 +47,12 @@ EXCEPTIONS: Final[dict[str, str]] = {
     rf"SELECT doc, term FROM temp\.{INDEX}_words$": "repair --check",
     rf"SELECT count\(\*\) FROM {TEXT} WHERE terms_of <> md5\(.*\)$": "repair --check",
     rf"SELECT sum\(length\(block\)\) FROM {INDEX}_data$": "the size of the index",
+    rf"DELETE FROM {VECTORS}\d+ WHERE rowid NOT IN \(SELECT .* FROM {EMBEDDING} e\)$": (
+        "after a remake: vectors whose row has gone"
+    ),
+    rf"DELETE FROM {EMBEDDING} AS e WHERE .* NOT IN \(SELECT rowid FROM {VECTORS}\d+\)$": (
+        "after a remake: rows whose vector has gone"
+    ),
 }
 
 _EXCEPTION: Final = re.compile("|".join(EXCEPTIONS), re.IGNORECASE | re.DOTALL)
@@ -53,7 +62,7 @@ _KEYWORD: Final = (
 )
 _MENTION: Final = re.compile(
     r"\b(?P<verb>FROM|JOIN|UPDATE|INTO|COPY|,)\s+(?:ONLY\s+)?"
-    rf"(?P<table>(?:{'|'.join([*TABLES, VECTORS, INDEX])})\w*)\b(?!\.)"
+    rf"(?P<table>(?:{'|'.join([*TABLES, PGVECTOR, INDEX, VECTORS])})\w*)\b(?!\.)"
     rf"(?:\s+(?:AS\s+)?(?!(?:{_KEYWORD})\b)(?P<alias>[A-Za-z]\w*))?",
     re.IGNORECASE,
 )
@@ -61,10 +70,12 @@ _NEXT: Final = re.compile(
     r" (?:GROUP BY|ORDER BY|HAVING|LIMIT|OFFSET|UNION|EXCEPT|INTERSECT|INNER|LEFT|JOIN|WHERE|FOR"
     r"|RETURNING|ON)\b"
 )
+_VECTORS: Final = re.compile(rf"{VECTORS}\d+", re.IGNORECASE)
 _ALTERNATIVE: Final = re.compile(r'"((?:[^"]|"")*)"\*?')
 
 seen: Counter[str] = Counter()
 tokens: set[str] = set()
+places: set[str] = set()
 _off: ContextVar[str] = ContextVar("off", default="")
 
 
@@ -84,7 +95,10 @@ def unguarded(why: str) -> Iterator[None]:
 
 def guard(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
     """Check a statement and run it. See Connection.execute_wrapper."""
-    check(sql, params)
+    if many:
+        params = list(params)  # which a look at a generator would use up
+    for each in params if many else [params]:
+        check(sql, each)
     return execute(sql, params, many, context)
 
 
@@ -98,6 +112,8 @@ def check(sql: Any, params: Any = ()) -> None:
         raise UnscopedStatement(str(sql))
     if INDEX.lower() in tables:
         _check_index(str(sql).replace('"', ""), params)
+    if any(map(_VECTORS.fullmatch, tables)):
+        _check_places(re.sub(r"\s+", " ", str(sql).replace('"', "")), params)
 
 
 @lru_cache(maxsize=2048)
@@ -108,7 +124,11 @@ def _read(sql: str) -> tuple[tuple[str, ...], bool]:
     if not mentions or _EXCEPTION.match(statement):
         return (), True
     tables = tuple(mention["table"].lower() for mention in mentions)
-    rows = [mention for mention in mentions if mention["table"].lower() != INDEX.lower()]
+    rows = [
+        mention
+        for mention in mentions
+        if mention["table"].lower() != INDEX.lower() and not _VECTORS.fullmatch(mention["table"])
+    ]
     return tables, not rows or _names_scope(statement, rows)
 
 
@@ -220,6 +240,31 @@ def _check_index(statement: str, params: Any) -> None:
             raise UnscopedStatement(f"{statement}: {len(words)} alternatives")
 
 
+def _check_places(statement: str, params: Any) -> None:
+    """Raise unless each mention of a table of vectors is tied to one place, of a scope that was opened."""
+    mentions = len(re.findall(rf"\b{VECTORS}\d+\b", statement))
+    if insert := re.match(
+        rf"INSERT INTO {VECTORS}\d+ \(([^)]*)\) VALUES \(([%s, ]*)\)$", statement
+    ):
+        told = [params[insert[1].split(", ").index("place")]]
+    else:
+        bound = sum(_places(clause) for clause in _clauses(statement))
+        markers = list(re.finditer(r"(?<![\w.])((?:\w+\.)?place = )?%s", statement))
+        told = [params[number] for number, marker in enumerate(markers) if marker[1]]
+        mentions += abs(bound - len(told))
+    if len(told) != mentions or not places.issuperset(told):
+        raise UnscopedStatement(statement)
+
+
+def _places(clause: str) -> int:
+    """Return how many places every alternative of a condition names."""
+    named = [
+        sum(bool(re.fullmatch(r"(\w+\.)?place = %s", atom)) for atom in atoms)
+        for atoms in _conjuncts(clause)
+    ]
+    return min(named)
+
+
 # Which statements the door `system(reason)` opened is not to be seen in their SQL, so the query is
 # marked where the door opens, and the mark is looked at while the query runs.
 
@@ -275,6 +320,18 @@ def _collect_tokens() -> None:
     Scope.token = property(collecting, doc=token.__doc__)  # type: ignore[method-assign]
 
 
+def _collect_places() -> None:
+    place_of: Any = sqlite_vec.place_of
+
+    def collecting(partition: Any) -> str:
+        found: str = place_of(partition)
+        places.add(found)
+        return found
+
+    sqlite_vec.place_of = collecting
+
+
 _mark_system()
 _watch_copy()
 _collect_tokens()
+_collect_places()

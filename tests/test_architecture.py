@@ -95,7 +95,8 @@ ENGINES: Final = ("fulltext.base", "fulltext.postgresql", "fulltext.sqlite")
 RESERVED: Final = {
     "cursor": (
         *(*ENGINES, "transactions", "writing", "factrows", "repair", "checks"),
-        *("vectors.exact", "spaces", "leases"),
+        *("vectors.exact", "vectors.sqlite_vec", "vectors.vec0"),
+        *("spaces", "leases"),
         *("pgvector.layout", "pgvector.queries", "pgvector.store"),
     ),
     "copy": (*ENGINES, "ranking.lending"),  # there, of an array

@@ -13,6 +13,7 @@ from prism_graph.testing.stores import InMemoryStore, VectorStoreContract
 from prism_graph.vectors import VectorStore
 from tests.planting import DOCUMENT
 from tests.vectors import doubles
+from tests.vectors.loading import need_sqlite, needs_sqlite_vec, prepared
 
 IN_MEMORY = "prism_graph.testing.stores.InMemoryStore"
 ANA = Scope("acme").for_owner("ana")
@@ -41,6 +42,18 @@ class TestInMemory(Of):
     def empty(self) -> Iterator[None]:
         yield
         InMemoryStore.clear()
+
+
+@needs_sqlite_vec
+@pytest.mark.django_db
+class TestSqliteVec(Of):
+    named = "sqlite-vec"
+    transactional = True
+
+    @pytest.fixture(autouse=True)
+    def table(self) -> None:
+        need_sqlite()
+        prepared(self.dimensions)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -21,7 +21,7 @@ from prism_graph.pgvector.operations import InstallExtension, InstallVectors
 from prism_graph.pgvector.store import PgVectorStore
 from prism_graph.vectors import Nearest, Partition, Space, make
 from prism_graph.vectors.base import best, cosines_of
-from tests.rawsql import VECTORS, sql
+from tests.rawsql import PGVECTOR, sql
 from tests.vectors.doubles import vectors
 
 APP: Final = "prism_graph_pgvector"
@@ -161,7 +161,7 @@ class TestKeeping:
 
 
 def kept() -> list[int]:
-    return [number for (number,) in sql(f"SELECT number FROM {VECTORS} ORDER BY number")]
+    return [number for (number,) in sql(f"SELECT number FROM {PGVECTOR} ORDER BY number")]
 
 
 class TestErasure:
@@ -182,7 +182,7 @@ class TestErasure:
         held = sql(
             "SELECT tablename, attname FROM pg_stats WHERE tablename = %s AND attname = 'embedding' "
             "OR tablename = %s",
-            VECTORS,
+            PGVECTOR,
             layout.index_of(WIDTH),
         )
         assert held == []
@@ -320,7 +320,7 @@ class TestPlans:
 
         with connection.execute_wrapper(note):
             run()
-        statement, parameters = next(each for each in asked if VECTORS in each[0])
+        statement, parameters = next(each for each in asked if PGVECTOR in each[0])
         with transaction.atomic(), connection.cursor() as cursor:
             for each in before:
                 cursor.execute(each)
@@ -333,7 +333,7 @@ class TestPlans:
         sql("ANALYZE")
         plan = self.plan(lambda: store.nearest([partition(ANA)], units(1, 9)[0], LIMIT, listed))
         assert "Seq Scan" not in plan
-        assert f"{VECTORS}_once" in plan
+        assert f"{PGVECTOR}_once" in plan
 
     def test_a_large_one_by_the_index_on_vectors(self, by_index):
         listed = planted(by_index, ANA, units(2000, 1))
@@ -398,7 +398,7 @@ class TestThroughMemory:
             with vectors(HASHING, name, PREVIOUS={"VECTORS": "pgvector"}):
                 sql("DELETE FROM $vectorpartition")
                 sql("DELETE FROM $embedding")
-                sql(f"DELETE FROM {VECTORS}")
+                sql(f"DELETE FROM {PGVECTOR}")
                 Memory(ANA).embed_pending()
                 hits = Memory(ANA).search("what does zebra 3 eat", limit=20)
                 found[name] = [(hit.chunk.text, hit.score, hit.method) for hit in hits]
@@ -448,7 +448,7 @@ class TestInstalling:
         assert {query["sql"].split()[0] for query in ran} == {"SELECT"}
 
     def test_preparing_restores_key_and_index(self, store):
-        sql(f"ALTER TABLE {VECTORS} DROP CONSTRAINT {layout.KEY}")
+        sql(f"ALTER TABLE {PGVECTOR} DROP CONSTRAINT {layout.KEY}")
         sql(f"DROP INDEX {layout.index_of(WIDTH)}")
         assert [each.split()[1] for each in store.lacking()] == ["foreign", "index"]
         store.prepare()
@@ -485,7 +485,7 @@ def test_the_migration_can_be_undone_and_done_again(vendor):
     if vendor == "postgresql":
         lost = PgVectorStore("default", WIDTH)
         lost.prepare()
-        assert list(lost.lacking()) == [f"the table {VECTORS}"]
+        assert list(lost.lacking()) == [f"the table {PGVECTOR}"]
     call_command("migrate", verbosity=0)
     there = VECTORS in connection.introspection.table_names()
     assert there is (vendor == "postgresql")
