@@ -175,12 +175,14 @@ class SqliteVecStore(Upkeep, VectorStore):
             "which restores it and has lost vectors made again."
         )
 
+    def lacking(self) -> list[str]:
+        """Name the table, index and triggers that `prepare` has yet to create."""
+        return [] if self.hindrance() else self.missing()
+
     def check(self) -> Iterator[str]:
-        """Yield what keeps the extension or its table from working."""
+        """Yield what keeps the extension from working."""
         if hindrance := self.hindrance():
             yield hindrance
-        elif absent := self.missing():
-            yield self._absent(absent)
 
 
 def _at(partition: Partition) -> list[str]:

@@ -439,7 +439,7 @@ class TestInstalling:
     @pytest.mark.both_databases
     def test_sqlite_has_no_table(self, aliases):
         for vendor, alias in aliases.items():
-            there = VECTORS in connections[alias].introspection.table_names()
+            there = PGVECTOR in connections[alias].introspection.table_names()
             assert there is (vendor == "postgresql")
 
     def test_preparing_twice_does_nothing_the_second_time(self, store):
@@ -481,13 +481,13 @@ class TestInstalling:
 @pytest.mark.django_db(transaction=True)
 def test_the_migration_can_be_undone_and_done_again(vendor):
     call_command("migrate", APP, "zero", verbosity=0)
-    assert VECTORS not in connection.introspection.table_names()
+    assert PGVECTOR not in connection.introspection.table_names()
     if vendor == "postgresql":
         lost = PgVectorStore("default", WIDTH)
         lost.prepare()
         assert list(lost.lacking()) == [f"the table {PGVECTOR}"]
     call_command("migrate", verbosity=0)
-    there = VECTORS in connection.introspection.table_names()
+    there = PGVECTOR in connection.introspection.table_names()
     assert there is (vendor == "postgresql")
 
 
