@@ -39,11 +39,12 @@ READ: Final = (
     f"SELECT e.number, v.embedding FROM $embedding e CROSS JOIN $vectors v ON v.rowid = {E_ROW} "
     f"WHERE {AT} AND e.number IN (SELECT value FROM json_each(%s)) AND v.place = %s ORDER BY e.number"
 )
+SIZE: Final = f"SELECT count(*) FROM $embedding e WHERE {AT}"
 # Not `AND rowid IN …`: up to 0.1.9 that compares the lower 32 bits only, and finds what is not allowed.
 NEAREST: Final = (
     "SELECT rowid, distance FROM $vectors WHERE embedding MATCH %s AND k = %s AND place = %s"
 )
-# So many allowed vectors are read one by one; a search reads all of the partition. More than that are read
+# So many allowed vectors are read one by one, where a search walks all of the partition; more than that
 # only where MOST of the nearest do not hold `limit` of them.
 FEW: Final = 1000
 # sqlite-vec gives no more at once.
@@ -117,16 +118,22 @@ class SqliteVecStore(Upkeep, VectorStore):
         return best(numbers, cosines, limit)
 
     def _near(self, partition: Partition, query: Vectors, limit: int, allowed: Numbers) -> Nearest:
-        for k in (2 * limit + SPARE, MOST):
-            if len(allowed) > FEW and k <= MOST:
-                close = self._close(partition, query, limit, k, allowed)
-                if close is not None:
-                    found, vectors = self._read(partition, close.tolist())
-                    # One that has no row of this scope took the place of another.
-                    if len(found) == len(close):
-                        return best(found, cosines_of(vectors, query), limit)
+        for k in self._tries(partition, limit, len(allowed)):
+            close = self._close(partition, query, limit, k, allowed)
+            if close is not None:
+                found, vectors = self._read(partition, close.tolist())
+                # One that has no row of this scope took the place of another.
+                if len(found) == len(close):
+                    return best(found, cosines_of(vectors, query), limit)
         found, vectors = self._read(partition, allowed.tolist())
         return best(found, cosines_of(vectors, query), limit)
+
+    def _tries(self, partition: Partition, limit: int, allowed: int) -> list[int]:
+        """Return how many of the nearest are worth asking for: likely to hold `limit` that are allowed."""
+        if allowed <= FEW:
+            return []
+        ((size,),) = self._rows(SIZE, _at(partition))
+        return [k for k in (2 * limit + SPARE, MOST) if k <= MOST and k * allowed >= limit * size]
 
     def _close(
         self, partition: Partition, query: Vectors, limit: int, k: int, allowed: Numbers

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 
 from prism_graph import Memory, Scope, vectors
 from prism_graph.testing.stores import InMemoryStore, VectorStoreContract
-from prism_graph.vectors import VectorStore
+from prism_graph.vectors import Nearest, VectorStore
 from tests.planting import DOCUMENT
 from tests.vectors import doubles
 from tests.vectors.loading import need_sqlite, needs_sqlite_vec, prepared
@@ -41,6 +43,71 @@ class TestInMemory(Of):
     @pytest.fixture(autouse=True)
     def empty(self) -> Iterator[None]:
         yield
+        InMemoryStore.clear()
+
+
+class Careless(InMemoryStore):
+    """Looks at neither what is allowed nor whose it is."""
+
+    def nearest(self, partitions: Any, query: Any, limit: int, allowed: Any) -> Nearest:
+        everything = np.arange(allowed.max(initial=0) + 1)
+        return super().nearest(partitions, query, limit, everything)
+
+
+class Hasty(InMemoryStore):
+    """Looks for what is allowed among the nearest only."""
+
+    def nearest(self, partitions: Any, query: Any, limit: int, allowed: Any) -> Nearest:
+        everything = np.arange(allowed.max(initial=0) + 1)
+        found = super().nearest(partitions, query, limit, everything)
+        seen = np.isin(found.numbers, allowed)
+        return Nearest(found.numbers[seen], found.cosines[seen])
+
+
+class Mixing(InMemoryStore):
+    """Keeps one partition for all."""
+
+    def _key(self, partition: Any) -> Any:
+        return self.using
+
+
+class Forgetful(InMemoryStore):
+    """Forgets to forget."""
+
+    def drop(self, partition: Any, numbers: Any) -> None:
+        pass
+
+
+class Rough(InMemoryStore):
+    """Rounds."""
+
+    def nearest(self, partitions: Any, query: Any, limit: int, allowed: Any) -> Nearest:
+        found = super().nearest(partitions, query, limit, allowed)
+        return Nearest(found.numbers, np.round(found.cosines, 3))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("store", "test"),
+    [
+        (Careless, "only_what_is_allowed_is_found"),
+        (Hasty, "a_crowd_that_is_not_allowed_changes_nothing"),
+        (Mixing, "nothing_of_another_scope_or_space_is_found"),
+        (Mixing, "a_crowd_elsewhere_changes_nothing"),
+        (Mixing, "a_vector_that_is_not_kept_is_a_lookup_error"),
+        (Forgetful, "what_is_dropped_is_gone_for_every_instance"),
+        (Rough, "the_best_come_first_with_their_cosines"),
+    ],
+)
+def test_the_contract_notices_a_store_that_breaks_it(store, test):
+    class Broken(Of):
+        def make_store(self) -> VectorStore:
+            return store(self.using, self.dimensions)
+
+    try:
+        with pytest.raises(AssertionError):
+            getattr(Broken(), f"test_{test}")()
+    finally:
         InMemoryStore.clear()
 
 
