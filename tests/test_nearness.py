@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 
 from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.chunking import WholeChunker
@@ -222,6 +222,23 @@ class TestStaleness:
         sql("DELETE FROM $chunk")
         assert Memory(ACME).search("vehicle") == []
         assert sql("SELECT * FROM $embedding") == []
+
+    def test_a_number_that_comes_again_after_a_rollback_is_another_passage(
+        self, pointing: Pointing
+    ) -> None:
+        for place in range(5):
+            put(ACME, f"tree {place}", "An oak.")
+        Memory(ACME).search("oak")
+        with transaction.atomic():
+            put(ACME, "a", "An automobile.")
+            Memory(ACME).embed_pending()
+            assert texts(Memory(ACME).search("vehicle", limit=1)) == ["An automobile."]
+            transaction.set_rollback(True)
+        put(ACME, "b", "A salmon.")
+        [best, *_] = Memory(ACME).search("fish", explain=True)
+        assert best.chunk.text == "A salmon."
+        assert best.explain
+        assert best.explain["vector"]["similarity"] > 0.9
 
     def test_only_new_vectors_are_read_again(
         self, pointing: Pointing, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prism_graph.vectors.base import Numbers, Partition, Vectors
 
 # The oldest go first beyond this; 100,000 vectors of 384 dimensions are 154 MB.
@@ -17,16 +20,20 @@ Key = tuple[str, tuple[str, str, str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The vectors of a partition at one version, by ascending chunk number."""
+    """The vectors of a partition at one version, by ascending chunk number.
+
+    `ids` are those of the rows that they were read from: a number can come again after a rollback.
+    """
 
     version: str
     numbers: Numbers
+    ids: NDArray[np.bytes_]
     vectors: Vectors
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return int(self.numbers.nbytes + self.vectors.nbytes)
+        return int(self.numbers.nbytes + self.ids.nbytes + self.vectors.nbytes)
 
 
 class Blocks:

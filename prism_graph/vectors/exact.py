@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from django.db import connections
 
+from prism_graph.bases.rows import ID_LENGTH
 from prism_graph.fulltext import engine
 from prism_graph.models import Embedding
 from prism_graph.tables import named
@@ -23,9 +24,11 @@ from prism_graph.vectors.base import (
 from prism_graph.vectors.blocks import BLOCKS, Block
 
 _IN: Final = "space = %s AND tenant = %s AND owner = %s AND agent = %s AND thread = %s"
-LISTED: Final = f"SELECT number FROM $embedding WHERE {_IN} AND vector IS NOT NULL ORDER BY number"
+LISTED: Final = (
+    f"SELECT number, id FROM $embedding WHERE {_IN} AND vector IS NOT NULL ORDER BY number"
+)
 READ: Final = (
-    f"SELECT number, vector FROM $embedding WHERE {_IN} AND vector IS NOT NULL ORDER BY number"
+    f"SELECT number, id, vector FROM $embedding WHERE {_IN} AND vector IS NOT NULL ORDER BY number"
 )
 ROWS: Final = 2000
 # A float32 product of unit vectors is off by less than this; the best are computed again in float64.
@@ -85,36 +88,57 @@ class ExactStore(VectorStore):
         """Keep the vectors that are still there, which never change, and read the new ones."""
         with connections[self.using].cursor() as cursor:
             cursor.execute(named(LISTED), _place(partition))
-            listed = np.array([number for (number,) in cursor.fetchall()], dtype=np.int64)
-        new = np.setdiff1d(listed, held.numbers, assume_unique=True)
+            listed = cursor.fetchall()
+        there = {name.encode() for _, name in listed}
+        known = set(held.ids.tolist())
+        new = [number for number, name in listed if name.encode() not in known]
         if 2 * len(new) > len(listed):
             return self._whole(partition)
-        kept = np.isin(held.numbers, listed, assume_unique=True)
-        fresh = self._rows(partition, new.tolist())
+        kept = np.array([name in there for name in held.ids.tolist()], dtype=bool)
+        fresh = self._rows(partition, new)
         numbers = np.concatenate([held.numbers[kept], fresh.numbers])
-        vectors = np.concatenate([held.vectors[kept], fresh.vectors])
         order = np.argsort(numbers)
-        return Block(partition.version, numbers[order], vectors[order])
+        return Block(
+            partition.version,
+            numbers[order],
+            np.concatenate([held.ids[kept], fresh.ids])[order],
+            np.concatenate([held.vectors[kept], fresh.vectors])[order],
+        )
 
     def _whole(self, partition: Partition) -> Block:
-        numbers, parts = [], []
+        numbers: list[int] = []
+        ids: list[str] = []
+        parts: list[Vectors] = []
         with connections[self.using].cursor() as cursor:
             cursor.execute(named(READ), _place(partition))
             while rows := cursor.fetchmany(ROWS):
-                numbers += [number for number, _ in rows]
-                parts.append(self._matrix([raw for _, raw in rows]))
+                numbers += [number for number, _, _ in rows]
+                ids += [name for _, name, _ in rows]
+                parts.append(self._matrix([raw for _, _, raw in rows]))
         vectors = np.concatenate([self._matrix([]), *parts])
-        return Block(partition.version, np.array(numbers, dtype=np.int64), vectors)
+        return self._of(partition, numbers, ids, vectors)
 
     def _rows(self, partition: Partition, numbers: Sequence[int]) -> Block:
         among = engine(connections[self.using]).among("number", numbers)
         rows = Embedding.objects.db_manager(self.using).at(partition.scope)
         found = rows.filter(among, space=partition.space.key, vector__isnull=False)
-        listed = list(found.order_by("number").values_list("number", "vector"))
+        listed = list(found.order_by("number").values_list("number", "id", "vector"))
+        return self._of(
+            partition,
+            [number for number, _, _ in listed],
+            [name for _, name, _ in listed],
+            self._matrix([raw for _, _, raw in listed]),
+        )
+
+    @staticmethod
+    def _of(
+        partition: Partition, numbers: Sequence[int], ids: Sequence[str], vectors: Vectors
+    ) -> Block:
         return Block(
             partition.version,
-            np.array([number for number, _ in listed], dtype=np.int64),
-            self._matrix([raw for _, raw in listed]),
+            np.array(numbers, dtype=np.int64),
+            np.array(ids, dtype=f"S{ID_LENGTH}"),
+            vectors,
         )
 
     def _matrix(self, raw: Sequence[Any]) -> Vectors:

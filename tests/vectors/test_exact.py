@@ -25,7 +25,8 @@ def rows(count: int, seed: int = 0) -> Any:
 
 
 def block(count: int, version: str = "1", first: int = 1) -> Block:
-    return Block(version, np.arange(first, first + count), rows(count))
+    numbers = np.arange(first, first + count)
+    return Block(version, numbers, numbers.astype("S26"), rows(count))
 
 
 def partition(scope: Scope = ACME, version: str = "1") -> Partition:
