@@ -124,8 +124,9 @@ def _embedded(scope: Scope, using: str, space: Space) -> Numbers:
 
 
 def _lost(scope: Scope, using: str, old: Space, new: Space) -> int:
-    """Return how many chunks have a vector now and would have none."""
-    return len(np.setdiff1d(_embedded(scope, using, old), _embedded(scope, using, new)))
+    """Return how many chunks have a vector now and were refused one; what came meanwhile only waits."""
+    refused = EmbeddingFailure.objects.db_manager(using).at(scope).filter(space=new.key)
+    return len(np.intersect1d(_embedded(scope, using, old), numbers_of(refused)))
 
 
 def _copy(scope: Scope, using: str, old: Space, setup: Setup) -> int:

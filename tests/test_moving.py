@@ -11,7 +11,7 @@ import pytest
 from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
 
-from prism_graph import Memory, Origin, Scope, Trust
+from prism_graph import Memory, Origin, Scope, Trust, embedding
 from prism_graph.errors import EmbedderUnavailable
 from prism_graph.models import Embedding, EmbeddingFailure, VectorPartition
 from prism_graph.vectors.exact import ExactStore
@@ -106,6 +106,27 @@ def test_previous_settings_serve_until_the_switch() -> None:
         assert run()["moved"][0]["switched"]
         assert spaces() == {"hashing/hashing-1/32"}
         assert "hybrid" in methods(ACME, "more car")
+
+
+def test_what_is_written_meanwhile_does_not_hold_up_the_switch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with vectors(OLD):
+        fill(ACME)
+    embed_in = embedding.embed_in
+
+    def busy(scope: Scope, using: str, setup: Any, **more: Any) -> Any:
+        done = embed_in(scope, using, setup, **more)
+        if "also" in more:  # when the move has seen the last of this scope
+            Memory(ACME).ingest("meanwhile", "One more car.", origin=DOCUMENT)
+        return done
+
+    monkeypatch.setattr(embedding, "embed_in", busy)
+    with vectors(NEW, PREVIOUS={"EMBEDDER": OLD}):
+        done = run()["moved"][0]
+        assert (done["switched"], done["failed"]) == (True, 0)
+        assert Memory(ACME).pending() == 0
+        assert methods(ACME, "one more car") == {"hybrid"}
 
 
 def test_what_was_built_before_an_interruption_is_not_built_again(
