@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from django.db import transaction
 from numpy.typing import NDArray
 
 from prism_graph import asking, conf, spaces
@@ -59,7 +60,15 @@ class Question:
         As many are asked for whatever the limit: a score must not follow from how many hits are wanted.
         """
         numbers = np.sort(directory.numbers[mask])
-        found = self.setup.store.nearest(self.partitions, self.vector, CANDIDATES, numbers)
+        try:
+            # A statement that fails would take the rest of the search along on PostgreSQL.
+            with transaction.atomic(using=self.setup.store.using):
+                found = self.setup.store.nearest(
+                    self.partitions, self.vector, CANDIDATES, numbers
+                )
+        except Exception as error:  # whatever a store raises costs one arm
+            _say(f"The store {self.setup.store.name} failed with {type(error).__name__}.")
+            return NOTHING
         # Whatever a store returns, what the reader does not see falls away here.
         there = np.isin(found.numbers, numbers)
         positions = directory.locate(found.numbers[there])
@@ -81,6 +90,9 @@ def question(scope: Scope, using: str, query: str) -> Question | None:
         setup = spaces.fitting(space, using)
     except (EmbeddingSpaceMismatch, InvalidSettings) as error:
         _say(error)
+        return None
+    except Exception as error:  # whatever making an embedder or a store raises costs one arm
+        _say(f"The embedder or the store cannot be made: {type(error).__name__}.")
         return None
     vector = asking.vector_of(scope, setup.embedder, query)
     return None if vector is None else Question(setup, partitions, vector)

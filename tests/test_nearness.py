@@ -17,6 +17,7 @@ from prism_graph.chunking import WholeChunker
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed
 from prism_graph.models import Embedding, VectorPartition
 from prism_graph.vectors.blocks import BLOCKS
+from prism_graph.vectors.exact import ExactStore
 from tests.rawsql import sql
 from tests.vectors.doubles import Choosy, vectors
 
@@ -70,6 +71,15 @@ def put(scope: Scope, key: str, text: str, origin: Origin = DOCUMENT, **more: An
 
 def texts(hits: Any) -> list[str]:
     return [hit.chunk.text for hit in hits]
+
+
+class Broken(ExactStore):
+    def nearest(self, *_: Any) -> Any:
+        raise ConnectionError("The store is away.")
+
+
+def away() -> Any:
+    raise EmbedderUnavailable("The server is away.")
 
 
 class TestFinding:
@@ -340,6 +350,27 @@ class TestTrouble:
             assert texts(Memory(ACME).search("poison"))[0] == "A poison car."
             assert [each.attempts for each in Memory(ACME).failed()] == [1]
             assert Memory(ACME).pending() == 0
+
+    def test_a_failing_store_costs_one_arm(self) -> None:
+        with vectors(Pointing(), "tests.test_nearness.Broken"):
+            put(ACME, "a", "The car.")
+            assert [hit.method for hit in Memory(ACME).search("car")] == ["text"]
+
+    def test_a_store_that_was_not_migrated_costs_one_arm(self) -> None:
+        if connection.vendor == "postgresql":
+            sql("ALTER TABLE prism_graph_pgvector_chunkvector RENAME TO gone_chunkvector")
+        try:
+            with vectors(Pointing(), "pgvector"):
+                put(ACME, "a", "The car.")
+                assert [hit.method for hit in Memory(ACME).search("car")] == ["text"]
+        finally:
+            if connection.vendor == "postgresql":
+                sql("ALTER TABLE gone_chunkvector RENAME TO prism_graph_pgvector_chunkvector")
+
+    def test_an_embedder_that_cannot_be_made_costs_one_arm(self, pointing: Pointing) -> None:
+        put(ACME, "a", "The car.")
+        with vectors(away):
+            assert [hit.method for hit in Memory(ACME).search("car")] == ["text"]
 
 
 class TestErasing:
