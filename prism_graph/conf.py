@@ -6,6 +6,7 @@ import difflib
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -17,7 +18,7 @@ from django.utils.module_loading import import_string
 
 from prism_graph import embedders, storenames
 from prism_graph.embedders import Embedder
-from prism_graph.errors import InvalidScope, InvalidSettings
+from prism_graph.errors import InvalidScope, InvalidSettings, PrismGraphError
 from prism_graph.policy import NoPolicy
 from prism_graph.ranking import Fusion
 from prism_graph.scope import Scope
@@ -25,6 +26,8 @@ from prism_graph.scope import Scope
 logger = logging.getLogger(__name__)
 
 NAME: Final = "PRISM_GRAPH"
+# Seconds until an embedder that could not be made is tried again.
+AGAIN: Final = 30.0
 APP: Final = "prism_graph"
 
 
@@ -238,16 +241,27 @@ class _Made:
         self.lock = threading.Lock()
         self.made_for: Config | None = None
         self.made: dict[str, Embedder | None] = {}
+        self.failed: dict[str, tuple[float, str]] = {}
 
     def get(self, which: str, value: Callable[[Config], Any]) -> Embedder | None:
         with self.lock:
             now = config()
             if self.made_for is not now:
-                self.made, self.made_for = {}, now
+                self.made, self.failed, self.made_for = {}, {}, now
             if which not in self.made:
-                wanted = value(now)
-                self.made[which] = None if wanted is None else embedders.make(wanted)
+                self.made[which] = self._make(which, value(now))
             return self.made[which]
+
+    def _make(self, which: str, wanted: Any) -> Embedder | None:
+        # Loading a model takes long, failing to load it as well: not again for every search.
+        until, why = self.failed.get(which, (0.0, ""))
+        if time.monotonic() < until:
+            raise InvalidSettings(why)
+        try:
+            return None if wanted is None else embedders.make(wanted)
+        except PrismGraphError as error:
+            self.failed[which] = (time.monotonic() + AGAIN, str(error))
+            raise
 
 
 _made = _Made()

@@ -186,7 +186,10 @@ def test_one_thread_makes_the_embedder_and_the_others_wait() -> None:
     assert found == made * 4
 
 
-def test_an_embedder_that_cannot_be_made_is_tried_again() -> None:
+def test_an_embedder_that_cannot_be_made_is_tried_again_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conf, "AGAIN", 0.0)
     answers: list[Any] = [None, HashingEmbedder()]
     with override_settings(PRISM_GRAPH={"EMBEDDER": lambda: answers.pop(0)}):
         with pytest.raises(InvalidSettings):

@@ -372,6 +372,21 @@ class TestTrouble:
         with vectors(away):
             assert [hit.method for hit in Memory(ACME).search("car")] == ["text"]
 
+    def test_a_model_that_cannot_be_loaded_is_not_loaded_for_each_search(
+        self, pointing: Pointing
+    ) -> None:
+        put(ACME, "a", "The car.")
+        tries: list[int] = []
+
+        def missing() -> Any:
+            tries.append(1)
+            raise OSError("no such file")
+
+        with vectors(missing):
+            for query in "abc":
+                Memory(ACME).search(f"{query} car")
+        assert len(tries) == 1
+
 
 class TestErasing:
     def test_a_report_counts_vectors_and_nothing_of_them_remains(self, pointing: Pointing) -> None:
