@@ -111,6 +111,9 @@ def _insert(scope: Scope, using: str, space: Space, *, serving: bool) -> None:
 def seen_from(scope: Scope, using: str) -> tuple[Space | None, list[Partition]]:
     """Return the space that a reader is searched in, with its partitions there, in one statement."""
     rows = list(VectorPartition.objects.db_manager(using).visible_to(scope))
+    for level in scope.chain:
+        # Erased or moved away in another process: there is no version to notice it by.
+        BLOCKS.keep(using, level.parts, {row.space for row in rows if scope_of(row) == level})
     space = next((space_in(row) for row in rows if row.serving), None)
     if space is None:
         return None, []

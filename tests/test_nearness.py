@@ -281,6 +281,16 @@ def erase_elsewhere(held: list[Any]) -> None:
     BLOCKS._held.update(kept)
     connections.close_all()
 
+    def test_everything_erased_elsewhere_leaves_this_process(self, pointing: Pointing) -> None:
+        put(ACME, "a", "An automobile.")
+        Memory(ACME).search("vehicle")
+        held = dict(BLOCKS._held)
+        assert any(len(block.numbers) for block in held.values())
+        Memory(ACME).erase_everything()
+        BLOCKS._held.update(held)  # as in another process
+        assert Memory(ACME).search("vehicle") == []
+        assert not any(len(block.numbers) for block in BLOCKS._held.values())
+
 
 class TestTrouble:
     @pytest.mark.parametrize(

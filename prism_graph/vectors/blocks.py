@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
@@ -74,6 +75,13 @@ class Blocks:
         with self._lock:
             for key in [key for key in self._held if _covers(parts, key[1]) and key[0] == using]:
                 self._drop(key)
+
+    def keep(self, using: str, parts: tuple[str, str, str, str], spaces: Collection[str]) -> None:
+        """Let go of what is held of a scope in other spaces than these."""
+        with self._lock:
+            for key in [key for key in self._held if key[:2] == (using, parts)]:
+                if key[2] not in spaces:
+                    self._drop(key)
 
     def clear(self) -> None:
         """Let go of everything."""
