@@ -107,14 +107,15 @@ def _waiting_in(space: str, chunks: Any) -> Iterator[Waiting]:
 
 
 def failures(using: str, only: Only) -> Iterator[Failure]:
-    """Yield what failed in the spaces that tenants are searched in, in the order in which it was stored."""
+    """Yield what failed in the spaces that tenants are searched in or move to, as it was stored."""
     serving, embedders = _serving(using), _embedders(using)
+    own = {setup.space.key for setup in spaces.setups(using)[:1]}
     rows = _rows(EmbeddingFailure, using, only).order_by("number")
     told = rows.values_list(
         "chunk__id", "tenant", "space", "attempts", "reason", "failed_at"
     ).iterator()
     for name, tenant, space, *rest in told:
-        if serving.get(tenant) == space:
+        if space in {serving.get(tenant), *own}:
             yield Failure(name, tenant, embedders.get(space, ""), *rest)
 
 

@@ -73,7 +73,13 @@ def move(using: str, tenant: str, *, progress: Progress, accept_failures: bool =
     scopes = _scopes(using, tenant)
     for scope in progress(scopes, len(scopes)):
         copied += _copy(scope, using, old, setup)
-        done = embedding.embed_in(scope, using, setup, also=_embedded(scope, using, old))
+        done = embedding.embed_in(
+            scope,
+            using,
+            setup,
+            retry=not accept_failures,
+            also=_embedded(scope, using, old),
+        )
         made, left = made + done.made, left or done.left
         lost += _lost(scope, using, old, setup.space)
     if left or (lost and not accept_failures):

@@ -178,6 +178,20 @@ def test_a_failure_keeps_the_old_vectors_until_it_is_accepted() -> None:
         assert {hit.method for hit in Memory(ACME).search("poison", limit=1)} == {"text"}
 
 
+def test_what_failed_in_a_move_is_told_and_tried_again_by_the_next() -> None:
+    with vectors(OLD):
+        fill(ACME)
+    embedder = Choosy("Car number 1")
+    with vectors(embedder):
+        assert not run()["moved"][0]["switched"]
+        out = StringIO()
+        with suppress(SystemExit):
+            call_command("prism_graph_embed", "--status", "--json", stdout=out)
+        assert len(json.loads(out.getvalue())["failures"]) == 1
+        embedder.unfit = ""
+        assert run()["moved"][0]["switched"]
+
+
 def test_a_given_up_move_is_cleared_away() -> None:
     with vectors(OLD):
         fill(ACME)
