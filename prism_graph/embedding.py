@@ -262,4 +262,6 @@ def raw_of(vector: Vectors) -> bytes:
 
 
 def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:MAX_REASON]
+    # An embedder's own words may hold what no database stores.
+    told = f"{type(error).__name__}: {error}".replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return told.encode(errors="replace").decode()[:MAX_REASON]

@@ -14,7 +14,7 @@ import pytest
 from django.db import transaction
 
 from prism_graph import Memory, Origin, Scope, Trust, clock, embedding, leases
-from prism_graph.errors import EmbedderUnavailable, EmbeddingSpaceMismatch
+from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed, EmbeddingSpaceMismatch
 from prism_graph.models import Chunk, VectorPartition
 from tests.killed import killing
 from tests.racing import at_once, raised
@@ -176,6 +176,19 @@ class TestOnePoisonItem:
             memory.embed_pending()
         ((raw,),) = sql("SELECT vector FROM $embedding")
         assert np.linalg.norm(np.frombuffer(bytes(raw), dtype="<f4")) == pytest.approx(1)
+
+    def test_a_reason_that_no_database_takes_costs_no_other_chunk(self, memory):
+        class Quoting(Choosy):
+            def embed(self, texts: Any) -> Any:
+                if any(UNFIT in text for text in texts):
+                    raise EmbeddingFailed("The server says \ud800\x00.")
+                return super().embed(texts)
+
+        memory.ingest("a", "A car.", origin=USER)
+        memory.ingest("b", f"An {UNFIT} car.", origin=USER)
+        with vectors(Quoting()):
+            assert memory.embed_pending() == 1
+            assert len(memory.failed()) == 1
 
 
 @pytest.mark.django_db
