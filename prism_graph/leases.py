@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 # Whoever embeds says so this long ahead, again and again. A worker that was killed holds up its scope for
 # no longer.
 LEASE: Final = timedelta(seconds=60)
+# And one whose embedder does not answer, for no longer than this at one batch.
+LONGEST: Final = timedelta(minutes=15)
 
 _HERE: Final = "space = %s AND tenant = %s AND owner = %s AND agent = %s AND thread = %s"
 _TAKE: Final = (
@@ -66,7 +69,7 @@ class Lease:
 
     @contextmanager
     def prolonged(self) -> Iterator[None]:
-        """Keep the lease while the block waits for an embedder, however long that takes."""
+        """Keep the lease while the block waits for an embedder, up to LONGEST."""
         done = Event()
         thread = Thread(target=self._prolong, args=(done,), name="prism_graph-lease", daemon=True)
         thread.start()
@@ -77,8 +80,9 @@ class Lease:
             thread.join()
 
     def _prolong(self, done: Event) -> None:
+        until = time.monotonic() + LONGEST.total_seconds()
         try:
-            while not done.wait(LEASE.total_seconds() / 3):
+            while not done.wait(LEASE.total_seconds() / 3) and time.monotonic() < until:
                 try:
                     self._execute(_PROLONG, [self._until()], [self.token])
                 except DatabaseError:

@@ -7,11 +7,12 @@ import math
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 
 from prism_graph import Memory, Origin, Scope, Trust, clock, embedding, leases
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed, EmbeddingSpaceMismatch
@@ -378,6 +379,37 @@ class TestMeanwhile:
                 assert memory.embed_pending() == 2
                 transaction.set_rollback(True)
             assert (rows(), memory.pending()) == ([], 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_embedder_that_hangs_does_not_hold_a_scope_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr(leases, "LEASE", timedelta(seconds=0.3))
+    monkeypatch.setattr(leases, "LONGEST", timedelta(seconds=0.6))
+    memory, begun, go = Memory(ANA), Event(), Event()
+    memory.ingest("a", "A car.", origin=USER)
+
+    def hang() -> None:
+        if not begun.is_set():
+            begun.set()
+            go.wait(30)
+
+    def work() -> None:
+        try:
+            Memory(ANA).embed_pending()
+        finally:
+            connection.close()
+
+    with vectors(Slow(hang)):
+        worker = Thread(target=work)
+        worker.start()
+        assert begun.wait(10)
+        made, deadline = 0, time.monotonic() + 10
+        while not made and time.monotonic() < deadline:
+            time.sleep(0.1)
+            made = memory.embed_pending()
+        go.set()
+        worker.join()
+    assert made == 1
 
 
 @pytest.mark.django_db(transaction=True)
