@@ -95,8 +95,8 @@ def _closed(using: str, subtree: dict[str, str]) -> dict[Scope, str]:
 
 
 def _clocks(using: str, subtree: dict[str, str]) -> dict[Scope, str]:
-    # Rows that a project created by itself have no clock yet.
-    for model in (Source, Fact):
+    # Rows that a project created by itself have no clock yet, nor has what a worker opened meanwhile.
+    for model in (Source, Fact, VectorPartition):
         place = {name: OuterRef(name) for name in COLUMNS}
         timed = Exists(_rows(using, ScopeClock, subtree).filter(**place))
         rows = _rows(using, model, subtree).exclude(timed).order_by(*COLUMNS)
@@ -109,7 +109,8 @@ def _clocks(using: str, subtree: dict[str, str]) -> dict[Scope, str]:
 def _lock(rows: Any) -> None:
     """Lock rows without keeping them, where the database has such locks."""
     if connections[rows.db].features.has_select_for_update:
-        for _ in rows.select_for_update().order_by("pk").values_list("pk").iterator():
+        # In the order in which embedding and erasing lock them.
+        for _ in rows.select_for_update().order_by("number").values_list("pk").iterator():
             pass
 
 

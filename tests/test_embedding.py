@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from django.db import connection, transaction
 
-from prism_graph import Memory, Origin, Scope, Trust, clock, embedding, leases
+from prism_graph import Memory, Origin, Scope, Trust, clock, embedding, leases, spaces
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed, EmbeddingSpaceMismatch
 from prism_graph.models import Chunk, VectorPartition
 from tests.killed import killing
@@ -316,6 +316,19 @@ class TestMeanwhile:
             memory.embed_pending()
         assert rows() == []
         assert sql("SELECT count(*) FROM $vectorpartition") == [(0,)]
+
+    def test_a_worker_late_to_an_erasure_leaves_no_row_for_good(self, memory):
+        below = ANA.for_agent("bot").for_thread("t1")
+        with vectors(Choosy()):
+            store(1, scope=below)
+            Memory(below).embed_pending()
+            space = spaces.serving(below, "default")
+            memory.erase_everything()
+            # It had looked before, and opens its partition after.
+            spaces.opened(below, "default", space, serving=True)
+            memory.erase_everything()
+        left = VectorPartition.objects.system("test").exclude(owner="")
+        assert not left.exists()
 
     def test_a_chunk_retired_is_not_found_and_waits_for_nothing(self, memory):
         memory.ingest("doc", "A zebra.", origin=USER)
