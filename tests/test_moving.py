@@ -6,15 +6,18 @@ import json
 from contextlib import suppress
 from io import StringIO
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.checks import run_checks
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from prism_graph import Memory, Origin, Scope, Trust, embedding
 from prism_graph.errors import EmbedderUnavailable
 from prism_graph.models import Embedding, EmbeddingFailure, VectorPartition
 from prism_graph.vectors.exact import ExactStore
+from tests.rawsql import sql
 from tests.vectors.doubles import Choosy, vectors
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -189,6 +192,18 @@ def test_what_failed_in_a_move_is_told_and_tried_again_by_the_next() -> None:
             call_command("prism_graph_embed", "--status", "--json", stdout=out)
         assert len(json.loads(out.getvalue())["failures"]) == 1
         embedder.unfit = ""
+        assert run()["moved"][0]["switched"]
+
+
+def test_leaving_pgvector_leaves_no_vector_though_its_app_is_gone() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("pgvector is PostgreSQL's.")
+    with vectors(OLD, "pgvector"):
+        fill(ACME)
+    with vectors(OLD), mock.patch("prism_graph.pgvector.store.apps.is_installed", return_value=False):
+        assert run()["moved"][0]["switched"]
+        assert sql("SELECT * FROM prism_graph_pgvector_chunkvector") == []
+    with vectors(OLD, "pgvector"):
         assert run()["moved"][0]["switched"]
 
 

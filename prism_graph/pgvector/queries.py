@@ -23,6 +23,7 @@ VECTORS: Final = (
     "SELECT string_agg(int8send(number), ''), string_agg(vector_send(embedding), '') "
     f"FROM {TABLE} WHERE "
 )
+DROP: Final = f"DELETE FROM {TABLE} WHERE "
 CANDIDATES: Final = f"SELECT number FROM {TABLE} WHERE vector_dims(embedding) = {{width}} AND "
 BY_DISTANCE: Final = " ORDER BY embedding::{kind}({width}) <=> %s::{kind}({width}) LIMIT %s"
 ESTIMATE: Final = "SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)"
@@ -80,6 +81,14 @@ class Queries:
         with self._along_the_index(wanted, reach), self.connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             return np.array([number for (number,) in cursor.fetchall()], dtype=np.int64)
+
+    def drop(self, partition: Partition, numbers: Sequence[int] | None) -> None:
+        """Delete the vectors of these chunks, or all of the partition."""
+        statement, parameters = DROP + _where([partition]), _places([partition])
+        if numbers is not None:
+            statement, parameters = statement + LISTED, [*parameters, list(numbers)]
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
 
     def indexed(self) -> int:
         """Return how many vectors the index holds, as PostgreSQL last counted; 0 if it has not."""
