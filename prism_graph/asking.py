@@ -23,6 +23,8 @@ logger = logging.getLogger(__name__)
 SALT: Final = "prism_graph.query"
 MAX_AGE: Final = 300.0
 MAX_KEPT: Final = 1024
+# A question is cut there before it is embedded: models read less of it, and time is everybody's.
+MAX_CHARACTERS: Final = 8192
 # Calls that ran out of time and still run; beyond these, nothing more is asked until one has ended.
 MAX_LATE: Final = 4
 
@@ -93,6 +95,7 @@ _ONCE: Final = _Once()
 
 def vector_of(scope: Scope, embedder: Embedder, text: str) -> Vectors | None:
     """Return a query's vector; None, logged once, when the embedder fails or takes too long."""
+    text = text[:MAX_CHARACTERS]
     key = KEPT.key(scope, space_of(embedder), text)
     if (known := KEPT.get(key)) is not None:
         return known

@@ -63,9 +63,7 @@ class Question:
         try:
             # A statement that fails would take the rest of the search along on PostgreSQL.
             with transaction.atomic(using=self.setup.store.using):
-                found = self.setup.store.nearest(
-                    self.partitions, self.vector, CANDIDATES, numbers
-                )
+                found = self.setup.store.nearest(self.partitions, self.vector, CANDIDATES, numbers)
         except Exception as error:  # whatever a store raises costs one arm
             _say(f"The store {self.setup.store.name} failed with {type(error).__name__}.")
             return NOTHING

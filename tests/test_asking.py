@@ -98,3 +98,10 @@ def test_no_more_is_asked_while_earlier_questions_are_unanswered(
     with vectors(embedder):
         assert asking.vector_of(ACME, embedder, "a question") is None
     assert embedder.calls == 0
+
+
+def test_a_long_question_is_cut_before_it_is_embedded() -> None:
+    embedder = Choosy()
+    with vectors(embedder):
+        asking.vector_of(ACME, embedder, "word " * 200_000)
+    assert [len(text) for text in embedder.asked] == [asking.MAX_CHARACTERS]

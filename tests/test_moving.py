@@ -200,7 +200,10 @@ def test_leaving_pgvector_leaves_no_vector_though_its_app_is_gone() -> None:
         pytest.skip("pgvector is PostgreSQL's.")
     with vectors(OLD, "pgvector"):
         fill(ACME)
-    with vectors(OLD), mock.patch("prism_graph.pgvector.store.apps.is_installed", return_value=False):
+    with (
+        vectors(OLD),
+        mock.patch("prism_graph.pgvector.store.apps.is_installed", return_value=False),
+    ):
         assert run()["moved"][0]["switched"]
         assert sql("SELECT * FROM prism_graph_pgvector_chunkvector") == []
     with vectors(OLD, "pgvector"):

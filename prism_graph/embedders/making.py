@@ -83,7 +83,9 @@ def make(value: object) -> Embedder:
     except PrismGraphError:
         raise
     except Exception as error:
-        raise InvalidSettings(f"PRISM_GRAPH['EMBEDDER'] makes no embedder: {error!r}.") from error
+        # The type only: this is logged, and a message may quote a key.
+        kind = type(error).__name__
+        raise InvalidSettings(f"PRISM_GRAPH['EMBEDDER'] makes no embedder: {kind}.") from error
     if wrong := _unlike(made):
         raise InvalidSettings(f"PRISM_GRAPH['EMBEDDER'] {wrong}.")
     return made  # type: ignore[no-any-return]
