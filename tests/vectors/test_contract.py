@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -46,19 +46,32 @@ class TestInMemory(Of):
         InMemoryStore.clear()
 
 
-class Careless(InMemoryStore):
+class Remembering(InMemoryStore):
+    """Knows the number of every vector that any instance was given."""
+
+    given: ClassVar[set[int]] = set()
+
+    def put(self, partition: Any, numbers: Any, vectors: Any) -> None:
+        self.given.update(numbers)
+        super().put(partition, numbers, vectors)
+
+    def kept(self) -> Any:
+        return np.array(sorted(self.given), dtype=np.int64)
+
+
+class Careless(Remembering):
     """Looks at neither what is allowed nor whose it is."""
 
     def nearest(self, partitions: Any, query: Any, limit: int, allowed: Any) -> Nearest:
-        everything = np.arange(allowed.max(initial=0) + 1)
+        everything = self.kept()
         return super().nearest(partitions, query, limit, everything)
 
 
-class Hasty(InMemoryStore):
+class Hasty(Remembering):
     """Looks for what is allowed among the nearest only."""
 
     def nearest(self, partitions: Any, query: Any, limit: int, allowed: Any) -> Nearest:
-        everything = np.arange(allowed.max(initial=0) + 1)
+        everything = self.kept()
         found = super().nearest(partitions, query, limit, everything)
         seen = np.isin(found.numbers, allowed)
         return Nearest(found.numbers[seen], found.cosines[seen])
