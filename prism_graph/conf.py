@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import difflib
 import logging
-import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -18,7 +16,8 @@ from django.utils.module_loading import import_string
 
 from prism_graph import embedders, storenames
 from prism_graph.embedders import Embedder
-from prism_graph.errors import InvalidScope, InvalidSettings, PrismGraphError
+from prism_graph.embedders.loading import Loaded
+from prism_graph.errors import InvalidScope, InvalidSettings
 from prism_graph.policy import NoPolicy
 from prism_graph.ranking import Fusion
 from prism_graph.scope import Scope
@@ -26,8 +25,6 @@ from prism_graph.scope import Scope
 logger = logging.getLogger(__name__)
 
 NAME: Final = "PRISM_GRAPH"
-# Seconds until an embedder that could not be made is tried again.
-AGAIN: Final = 30.0
 APP: Final = "prism_graph"
 
 
@@ -234,49 +231,7 @@ def owner_id(instance: Any) -> str:
     return owner
 
 
-class _Made:
-    """The embedders in force: each made once, by the first thread that asks, for one value of its setting."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.made_for: Config | None = None
-        self.made: dict[str, Embedder | None] = {}
-        self.failed: dict[str, tuple[float, str]] = {}
-
-    def get(self, which: str, value: Callable[[Config], Any]) -> Embedder | None:
-        with self.lock:
-            now = config()
-            if self.made_for is not now:
-                self.made, self.failed, self.made_for = {}, {}, now
-            if which not in self.made:
-                self.made[which] = self._make(which, value(now))
-            return self.made[which]
-
-    def _make(self, which: str, wanted: Any) -> Embedder | None:
-        # Loading a model takes long, failing to load it as well: not again for every search.
-        until, why = self.failed.get(which, (0.0, ""))
-        if time.monotonic() < until:
-            raise InvalidSettings(why)
-        try:
-            return None if wanted is None else embedders.make(wanted)
-        except PrismGraphError as error:
-            self.failed[which] = (time.monotonic() + AGAIN, str(error))
-            raise
-
-
-_made = _Made()
-# Models and connections do not survive a fork; the parent's are kept, as closing them would cut it off.
-_parents: Final[list[_Made]] = []
-
-
-def _forked() -> None:
-    global _made
-    _parents.append(_made)
-    _made = _Made()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+_loaded: Final = Loaded()
 
 
 def embedder() -> Embedder | None:
@@ -284,7 +239,7 @@ def embedder() -> Embedder | None:
 
     Raises InvalidSettings when it cannot be made.
     """
-    return _made.get("EMBEDDER", lambda now: now.EMBEDDER)
+    return _loaded.get(config(), "EMBEDDER", config().EMBEDDER)
 
 
 def vectors_wanted() -> bool:
@@ -308,7 +263,7 @@ def vector_setups() -> list[tuple[Any, Embedder]]:
         return []
     found = [(config().VECTORS, current)]
     if before := config().PREVIOUS:
-        then = _made.get("PREVIOUS", lambda _: before.get("EMBEDDER"))
+        then = _loaded.get(config(), "PREVIOUS", before.get("EMBEDDER"))
         found.append((before.get("VECTORS", config().VECTORS), then or current))
     return found
 

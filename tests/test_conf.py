@@ -11,6 +11,7 @@ from django.test import override_settings
 
 from prism_graph import Memory, Origin, Scope, Trust, conf
 from prism_graph.chunking import MarkdownChunker, Piece, PlainTextChunker
+from prism_graph.embedders import loading
 from prism_graph.embedders.hashing import HashingEmbedder
 from prism_graph.errors import InvalidScope, InvalidSettings
 
@@ -189,7 +190,7 @@ def test_one_thread_makes_the_embedder_and_the_others_wait() -> None:
 def test_an_embedder_that_cannot_be_made_is_tried_again_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(conf, "AGAIN", 0.0)
+    monkeypatch.setattr(loading, "AGAIN", 0.0)
     answers: list[Any] = [None, HashingEmbedder()]
     with override_settings(PRISM_GRAPH={"EMBEDDER": lambda: answers.pop(0)}):
         with pytest.raises(InvalidSettings):
@@ -198,9 +199,8 @@ def test_an_embedder_that_cannot_be_made_is_tried_again_after_a_while(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conf, "_made", conf._Made())
+def test_a_forked_process_makes_its_own() -> None:
     with override_settings(PRISM_GRAPH={"EMBEDDER": "hashing"}):
         parents = conf.embedder()
-        conf._forked()
+        conf._loaded.begin_after_fork()
         assert conf.embedder() is not parents
