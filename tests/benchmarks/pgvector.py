@@ -1,4 +1,4 @@
-"""Vectors in pgvector against numpy: `python -m tests.benchmarks.vectors postgresql [part …]`.
+"""Vectors in pgvector against numpy: `python -m tests.benchmarks.pgvector postgresql [part …]`.
 
 200,000 made-up vectors of 384 dimensions, in clusters that a thousand scopes share. Parts: readers (time
 and recall of one who owns 0.1 %, and of one who owns half), threshold (comparing against the index, by how
