@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connections, router
 
 from prism_graph import conf, storenames
-from prism_graph.errors import InvalidSettings, UnscopedQuery
+from prism_graph.errors import InvalidSettings, PrismGraphError, UnscopedQuery
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.vectors import extension
 
@@ -65,8 +65,8 @@ def prepare_stores(using: str, **_: Any) -> None:
         return
     try:
         setups = spaces.setups(using)
-    except InvalidSettings as error:
-        # E001 says so as well; an embedder that cannot be made must not stop a migration.
+    except PrismGraphError as error:
+        # E014 says so as well; an embedder that cannot be made must not stop a migration.
         logger.warning("The stores of vectors are not prepared. %s", error)
         return
     for setup in setups:

@@ -8,7 +8,7 @@ from django.core.checks import CheckMessage, Error, Warning
 from django.db import DEFAULT_DB_ALIAS
 
 from prism_graph import conf
-from prism_graph.errors import InvalidSettings
+from prism_graph.errors import PrismGraphError
 
 
 def check_stores(alias: str, connection: Any) -> list[CheckMessage]:
@@ -19,7 +19,7 @@ def check_stores(alias: str, connection: Any) -> list[CheckMessage]:
 
     try:
         stores = [setup.store for setup in spaces.setups(alias)]
-    except InvalidSettings as error:
+    except PrismGraphError as error:
         return [_unfit(str(error))]
     # Before the first `migrate` everything is lacking.
     migrated = _is_migrated(connection)
@@ -58,7 +58,7 @@ def check_spaces(alias: str, connection: Any) -> list[CheckMessage]:
 
     try:
         behind = moving.tenants(alias) if conf.vectors_wanted() else []
-    except InvalidSettings:
+    except PrismGraphError:
         return []  # E014 says so
     if not behind:
         return []
