@@ -111,21 +111,19 @@ def _insert(scope: Scope, using: str, space: Space, *, serving: bool) -> None:
 def seen_from(scope: Scope, using: str) -> tuple[Space | None, list[Partition]]:
     """Return the space that a reader is searched in, with its partitions there, in one statement."""
     rows = list(VectorPartition.objects.db_manager(using).visible_to(scope))
-    for level in scope.chain:
+    versions: dict[Scope, dict[str, str]] = {level: {} for level in scope.chain}
+    for row in rows:
+        versions[scope_of(row)][row.space] = row.version
+    for level, known in versions.items():
         # Erased or moved away in another process: there is no version to notice it by.
-        BLOCKS.keep(using, level.parts, {row.space for row in rows if scope_of(row) == level})
+        BLOCKS.keep(using, level.parts, set(known))
     space = next((space_in(row) for row in rows if row.serving), None)
     if space is None:
         return None, []
-    found = {
-        (row.tenant, row.owner, row.agent, row.thread): row
-        for row in rows
-        if row.space == space.key
-    }
     return space, [
-        Partition(level, space, found[level.parts].version)
-        for level in scope.chain
-        if level.parts in found
+        Partition(level, space, known[space.key])
+        for level, known in versions.items()
+        if space.key in known
     ]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from django.db import models
-from django.db.models import Lookup
+from django.db.models import Aggregate, Lookup
 from numpy.typing import NDArray
 
 from prism_graph.scope import Scope
@@ -172,6 +172,16 @@ class FullText(ABC):
                 Level(depth, self.numbers(numbers), self.numbers(packed))
                 for depth, numbers, packed in cursor.fetchall()
             ]
+
+    @staticmethod
+    @abstractmethod
+    def listed(column: str) -> Aggregate:
+        """Return the aggregate of all values of a column, which `numbers` reads."""
+
+    def numbers_of(self, rows: Any) -> Numbers:
+        """Return the `number` of each of these rows, ascending, in one value of one statement."""
+        raw = rows.order_by().aggregate(found=self.listed("number"))["found"]
+        return np.sort(self.numbers(raw))
 
     @staticmethod
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models, transaction
-from django.db.models import F
+from django.db.models import Aggregate, BinaryField, F
 from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
@@ -99,6 +99,15 @@ class PostgreSQLFullText(FullText):
     """The index on PostgreSQL 15 or newer."""
 
     level_sql = LEVEL
+
+    @staticmethod
+    def listed(column: str) -> Aggregate:
+        """Write each in eight bytes."""
+        return Aggregate(
+            F(column),
+            template="string_agg(int8send(%(expressions)s), '')",
+            output_field=BinaryField(),
+        )
 
     @staticmethod
     def numbers(raw: Any) -> Numbers:

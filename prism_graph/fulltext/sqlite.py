@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import models
-from django.db.models import F
+from django.db.models import Aggregate, F, TextField
 from django.db.models.expressions import RawSQL
 
 from prism_graph.fulltext.base import (
@@ -98,6 +98,11 @@ class SQLiteFullText(FullText):
     """The index on SQLite 3.40 or newer."""
 
     level_sql = LEVEL
+
+    @staticmethod
+    def listed(column: str) -> Aggregate:
+        """Write them with commas."""
+        return Aggregate(F(column), function="group_concat", output_field=TextField())
 
     @staticmethod
     def numbers(raw: Any) -> Numbers:
