@@ -77,7 +77,7 @@ class Worked:
 def waiting(using: str, only: Only) -> list[Waiting]:
     """Return the scopes with chunks that wait or failed, in one statement for each space in use.
 
-    None where the settings name no vectors.
+    There are none where the settings name no vectors.
     """
     if not (known := spaces.setups(using)):
         return []
@@ -108,7 +108,7 @@ def _waiting_in(space: str, chunks: Any) -> Iterator[Waiting]:
 
 def failures(using: str, only: Only) -> Iterator[Failure]:
     """Yield what failed in the spaces that tenants are searched in or move to, as it was stored."""
-    serving, embedders = _serving(using), _embedders(using)
+    serving, names = _serving(using), embedders(using)
     own = {setup.space.key for setup in spaces.setups(using)[:1]}
     rows = _rows(EmbeddingFailure, using, only).order_by("number")
     told = rows.values_list(
@@ -116,7 +116,7 @@ def failures(using: str, only: Only) -> Iterator[Failure]:
     ).iterator()
     for name, tenant, space, *rest in told:
         if space in {serving.get(tenant), *own}:
-            yield Failure(name, tenant, embedders.get(space, ""), *rest)
+            yield Failure(name, tenant, names.get(space, ""), *rest)
 
 
 def outages(using: str, only: Only) -> list[Outage]:
@@ -186,7 +186,8 @@ def _serving(using: str) -> dict[str, str]:
     return dict(rows.filter(serving=True, owner="").order_by().values_list("tenant", "space"))
 
 
-def _embedders(using: str) -> dict[str, str]:
+def embedders(using: str) -> dict[str, str]:
+    """Return what the embedder of each space calls itself."""
     rows = VectorPartition.objects.db_manager(using).system(WHY).order_by()
     return dict(rows.values_list("space", "embedder").distinct())
 

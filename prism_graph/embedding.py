@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from prism_graph.records import FailedEmbedding
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.spaces import Setup
 from prism_graph.transactions import write_block
-from prism_graph.vectors import Numbers, Partition, Space, Vectors
+from prism_graph.vectors import Numbers, Partition, Space, Vectors, VectorStore
 from prism_graph.writing import digest
 
 logger = logging.getLogger(__name__)
@@ -76,14 +76,8 @@ def waiting(
     models = (Embedding,) if failed else (Embedding, EmbeddingFailure)
     for model in models:
         rows = model.objects.db_manager(using).at(scope).filter(space=space.key)
-        live = np.setdiff1d(live, numbers_of(rows), assume_unique=True)
+        live = np.setdiff1d(live, index.numbers_of(rows), assume_unique=True)
     return live
-
-
-def numbers_of(rows: Any) -> Numbers:
-    """Return the chunk numbers of rows, ascending."""
-    found = rows.order_by().values_list("number", flat=True).iterator(chunk_size=10_000)
-    return np.sort(np.fromiter(found, dtype=np.int64))
 
 
 def pending(scope: Scope, using: str) -> int:
@@ -193,14 +187,9 @@ class _Run:
         self.lease.change()
         if not numbers:
             return
-        index, inline = engine(connections[self.using]), self.setup.store.inline
-        parts, key = tuple(map(str, self.scope.parts)), self.partition.space.key
-        rows = (
-            (name, *parts, n, key, digest(texts[n]), raw_of(made[n]) if inline else None)
-            for name, n in zip(random_ids(len(numbers)), numbers, strict=True)
-        )
-        index.insert(Embedding, FIELDS, rows)
-        self.setup.store.put(self.partition, numbers, np.stack([made[n] for n in numbers]))
+        of = {number: digest(texts[number]) for number in numbers}
+        rows = np.stack([made[number] for number in numbers])
+        keep(self.partition, self.using, self.setup.store, of, rows)
         self._failures(numbers).delete()
 
     def _failures(self, numbers: Sequence[int]) -> Any:
@@ -220,6 +209,25 @@ class _Run:
                 row.update(attempts=F("attempts") + 1, **about)
             else:
                 rows.create(number=number, space=space, **about)
+
+
+def keep(
+    partition: Partition, using: str, store: VectorStore, of: Mapping[int, str], rows: Vectors
+) -> None:
+    """Store the vectors of chunks, given by number with the digest of what each was made of, in order.
+
+    Call it in a transaction in which the chunks are locked, and that gives the partition another version.
+    """
+    parts, key = tuple(map(str, partition.scope.parts)), partition.space.key
+    raws = rows.astype("<f4")
+    stored = (
+        (name, *parts, number, key, digest_of, raw.tobytes() if store.inline else None)
+        for name, (number, digest_of), raw in zip(
+            random_ids(len(of)), of.items(), raws, strict=True
+        )
+    )
+    engine(connections[using]).insert(Embedding, FIELDS, stored)
+    store.put(partition, list(of), rows)
 
 
 def locked(scope: Scope, using: str, numbers: Sequence[int]) -> list[int]:
@@ -254,11 +262,6 @@ def _split(
 def _batch_size(embedder: Any) -> int:
     own = getattr(embedder, "batch_size", BATCH)
     return max(1, min(BATCH, own)) if isinstance(own, int) else BATCH
-
-
-def raw_of(vector: Vectors) -> bytes:
-    """Return a vector as it is stored."""
-    return vector.astype("<f4").tobytes()
 
 
 def _told(error: Exception) -> str:

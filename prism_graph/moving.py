@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,22 +10,19 @@ import numpy as np
 from django.db import connections
 
 from prism_graph import embedding, spaces
-from prism_graph.bases.rows import random_ids
 from prism_graph.doors import scope_of
-from prism_graph.embedding import FIELDS, locked, numbers_of, raw_of
+from prism_graph.embedding import keep, locked
 from prism_graph.errors import InvalidInput
 from prism_graph.fulltext import engine
 from prism_graph.models import Chunk, Embedding, EmbeddingFailure, VectorPartition
+from prism_graph.repair import Progress
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.spaces import Setup, space_in
 from prism_graph.transactions import write_block
 from prism_graph.vectors import Numbers, Partition, Space, VectorStore
+from prism_graph.writing import BATCH, batches
 
 WHY: Final = "move the vectors of every scope to what the settings name now"
-BATCH: Final = 1000
-
-# Shows the scopes as they pass: tqdm on a terminal, nothing elsewhere.
-Progress = Callable[[Iterable[Any], int], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +102,11 @@ def sweep(using: str, tenant: str | None = None, *, everything: bool = False) ->
     `everything` takes those in use as well.
     """
     target = None if everything else target_of(using).space.key
-    serving = dict(_partitions(using, tenant).filter(serving=True).values_list("tenant", "space"))
     count = 0
     for row in list(_partitions(using, tenant).order_by("serving", "pk")):
-        in_use = row.space in (target, serving.get(row.tenant))
-        if everything or (not in_use and row.tenant in serving):
+        # Asked for each: another process may switch a tenant meanwhile.
+        serving = spaces.serving(Scope(row.tenant), using)
+        if everything or (serving is not None and row.space not in (target, serving.key)):
             count += _clear(using, row)
     return count
 
@@ -126,13 +123,14 @@ def _scopes(using: str, tenant: str) -> list[Scope]:
 
 def _embedded(scope: Scope, using: str, space: Space) -> Numbers:
     rows = Embedding.objects.db_manager(using).at(scope)
-    return numbers_of(rows.filter(space=space.key))
+    return engine(connections[using]).numbers_of(rows.filter(space=space.key))
 
 
 def _lost(scope: Scope, using: str, old: Space, new: Space) -> int:
     """Return how many chunks have a vector now and were refused one; what came meanwhile only waits."""
     refused = EmbeddingFailure.objects.db_manager(using).at(scope).filter(space=new.key)
-    return len(np.intersect1d(_embedded(scope, using, old), numbers_of(refused)))
+    numbers = engine(connections[using]).numbers_of(refused)
+    return len(np.intersect1d(_embedded(scope, using, old), numbers))
 
 
 def _copy(scope: Scope, using: str, old: Space, setup: Setup) -> int:
@@ -145,7 +143,7 @@ def _copy(scope: Scope, using: str, old: Space, setup: Setup) -> int:
     wanted = np.setdiff1d(_embedded(scope, using, old), _embedded(scope, using, setup.space))
     return sum(
         _copy_batch(using, source, here, setup.store, there, batch)
-        for batch in _batches(wanted.tolist())
+        for batch in batches(wanted.tolist())
     )
 
 
@@ -169,20 +167,9 @@ def _copy_batch(
         done = set(rows.filter(space=there.space.key).values_list("number", flat=True))
         numbers = [number for number in numbers if number in made_of and number not in done]
         vectors = source.read(here, numbers)
-        parts, key = tuple(map(str, scope.parts)), there.space.key
-        copies = (
-            (name, *parts, number, key, made_of[number], raw_of(row) if store.inline else None)
-            for name, number, row in zip(random_ids(len(numbers)), numbers, vectors, strict=True)
-        )
-        engine(connections[using]).insert(Embedding, FIELDS, copies)
-        store.put(there, numbers, vectors)
+        keep(there, using, store, {number: made_of[number] for number in numbers}, vectors)
         spaces.changed(using, scope)
         return len(numbers)
-
-
-def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(numbers), BATCH):
-        yield numbers[start : start + BATCH]
 
 
 def _switch(using: str, tenant: str, space: Space) -> None:

@@ -12,6 +12,7 @@ from django.db import connections
 from django.db.models import CharField, Count, F, IntegerField, Q
 from django.db.models.functions import Cast
 
+from prism_graph import backlog
 from prism_graph.fulltext import engine
 from prism_graph.models import (
     Chunk,
@@ -27,7 +28,6 @@ from prism_graph.models import (
     Source,
     SourceKind,
     Standing,
-    VectorPartition,
 )
 from prism_graph.policy import UNDECIDED, FactStatus
 from prism_graph.trust import Trust
@@ -136,18 +136,12 @@ def _grouped(using: str, only: Mapping[str, str], model: Any, *by: Any, **counts
 
 
 def _vectors(using: str, only: Mapping[str, str]) -> Iterator[tuple[str, Path, int]]:
-    embedders = _embedders(using)
+    embedders = backlog.embedders(using)
     for tenant, space, count in _grouped(using, only, Embedding, F("space")):
         yield tenant, ("vectors", "all"), count
         yield tenant, ("embedders", embedders.get(space, UNKNOWN)), count
     for tenant, count in _grouped(using, only, EmbeddingFailure):
         yield tenant, ("vectors", "failed"), count
-
-
-def _embedders(using: str) -> dict[str, str]:
-    """Return what each space's embedder calls itself."""
-    rows = VectorPartition.objects.db_manager(using).system(WHY).order_by()
-    return dict(rows.values_list("space", "embedder").distinct())
 
 
 def _nested(tally: Mapping[Path, int]) -> dict[str, Any]:

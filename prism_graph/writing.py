@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.db import connections
 
@@ -19,6 +19,8 @@ from prism_graph.models import Chunk, ChunkKind, ChunkText, Derivation
 from prism_graph.scope import COLUMNS, Scope
 from prism_graph.tables import named
 from prism_graph.trust import Origin, Trust
+
+T = TypeVar("T")
 
 # Ids named one by one in a statement; every database takes as many.
 BATCH: Final = 500
@@ -57,8 +59,8 @@ def digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield ids, as many at a time as one statement names."""
+def batches(ids: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield ids or numbers, as many at a time as one statement names."""
     for start in range(0, len(ids), BATCH):
         yield ids[start : start + BATCH]
 

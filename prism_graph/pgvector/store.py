@@ -23,12 +23,13 @@ from prism_graph.vectors.base import (
     VectorStore,
     best,
     cosines_of,
+    in_order,
 )
 
 PACKAGE: Final = "prism_graph.pgvector"
 APP: Final = "prism_graph_pgvector"
 FIELDS: Final = ("id", *COLUMNS, "number", "space", "embedding")
-# Up to this many allowed chunks are compared one by one; see tests/benchmarks/vectors.py.
+# Up to this many allowed chunks are compared one by one; see tests/benchmarks/pgvector.py.
 EXACT: Final = 10_000
 # What looking at one vector along the index takes, in comparisons.
 STEP: Final = 4
@@ -80,10 +81,7 @@ class PgVectorStore(VectorStore):
     def read(self, partition: Partition, numbers: Sequence[int]) -> Vectors:
         """Read the rows."""
         listed, vectors = self._queries.vectors([partition], numbers)
-        at = np.searchsorted(listed, numbers)
-        if len(numbers) and not (len(listed) and np.array_equal(listed[at % len(listed)], numbers)):
-            raise LookupError("Some of these chunks have no vector here.")
-        return vectors[at]
+        return in_order(listed, vectors, numbers)
 
     def nearest(
         self, partitions: Sequence[Partition], query: Vectors, limit: int, allowed: Numbers

@@ -113,6 +113,15 @@ class VectorStore(ABC):
         return ()
 
 
+def in_order(found: Numbers, vectors: Vectors, numbers: Sequence[int]) -> Vectors:
+    """Return vectors, found for ascending numbers, in the order asked for. Raises LookupError."""
+    wanted = np.asarray(numbers, dtype=np.int64)
+    at = np.searchsorted(found, wanted)
+    if not np.array_equal(found[at[at < len(found)]], wanted):
+        raise LookupError("Some of these chunks have no vector here.")
+    return vectors[at]
+
+
 def best(numbers: Numbers, cosines: Cosines, limit: int) -> Nearest:
     """Return the best by cosine, with all that equal the last of them: an order of rows decides nothing."""
     if len(numbers) > limit:

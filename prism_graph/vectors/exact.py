@@ -20,6 +20,7 @@ from prism_graph.vectors.base import (
     VectorStore,
     best,
     cosines_of,
+    in_order,
 )
 from prism_graph.vectors.blocks import BLOCKS, Block
 
@@ -50,10 +51,7 @@ class ExactStore(VectorStore):
     def read(self, partition: Partition, numbers: Sequence[int]) -> Vectors:
         """Read the rows."""
         found = self._rows(partition, numbers)
-        at = np.searchsorted(found.numbers, numbers)
-        if len(numbers) and not (len(found.numbers) and np.array_equal(found.numbers[at], numbers)):
-            raise LookupError("Some of these chunks have no vector here.")
-        return found.vectors[at]
+        return in_order(found.numbers, found.vectors, numbers)
 
     def nearest(
         self, partitions: Sequence[Partition], query: Vectors, limit: int, allowed: Numbers

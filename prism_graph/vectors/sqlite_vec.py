@@ -24,6 +24,7 @@ from prism_graph.vectors.base import (
     VectorStore,
     best,
     cosines_of,
+    in_order,
 )
 from prism_graph.vectors.vec0 import AT, E_ROW, SPACE_BITS, Upkeep, rowids
 
@@ -101,10 +102,7 @@ class SqliteVecStore(Upkeep, VectorStore):
         """Read the vectors of these rows."""
         self.require()
         found, vectors = self._read(partition, numbers)
-        at = np.searchsorted(found, numbers)
-        if len(numbers) and not (len(found) and np.array_equal(found[at % len(found)], numbers)):
-            raise LookupError("Some of these chunks have no vector here.")
-        return vectors[at]
+        return in_order(found, vectors, numbers)
 
     def nearest(
         self, partitions: Sequence[Partition], query: Vectors, limit: int, allowed: Numbers
