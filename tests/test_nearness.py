@@ -16,6 +16,7 @@ from prism_graph import Memory, Origin, Scope, Trust
 from prism_graph.chunking import WholeChunker
 from prism_graph.errors import EmbedderUnavailable, EmbeddingFailed
 from prism_graph.models import Embedding, VectorPartition
+from prism_graph.ranking import CANDIDATES
 from prism_graph.vectors.blocks import BLOCKS
 from prism_graph.vectors.exact import ExactStore
 from tests.rawsql import sql
@@ -145,6 +146,18 @@ class TestFinding:
         assert texts(memory.search("car", metadata={"lang": "en"})) == ["A vehicle."]
         assert memory.search("car", since="2030-01-01T00:00:00Z") == []
         assert texts(memory.search("car", phrases=["vehicle"])) == ["A vehicle."]
+
+    @pytest.mark.parametrize("why", ["filtered", "retired"])
+    def test_what_is_left_out_takes_the_place_of_nothing(
+        self, pointing: Pointing, why: str
+    ) -> None:
+        crowd = "\n".join(f"Automobile {number}." for number in range(CANDIDATES + 50))
+        Memory(ACME).ingest("crowd", crowd, origin=TOOL, chunker=by_line)
+        if why == "retired":
+            Memory(ACME).retire_source("crowd")
+        put(ACME, "doc", "A vehicle and a tree.")
+        hits = Memory(ACME).search("car", min_trust=Trust.DOCUMENT)
+        assert [(hit.chunk.source_key, hit.method) for hit in hits] == [("doc", "exact")]
 
     def test_what_is_retired_is_near_no_more_but_was(self, pointing: Pointing) -> None:
         put(ACME, "a", "An automobile.")
