@@ -239,6 +239,16 @@ class TestStaleness:
         assert texts(Memory(ACME).search("vehicle")) == ["A salmon."]
         assert sum(len(block.numbers) for block in BLOCKS._held.values()) == 1
 
+    def test_everything_erased_elsewhere_leaves_this_process(self, pointing: Pointing) -> None:
+        put(ACME, "a", "An automobile.")
+        Memory(ACME).search("vehicle")
+        held = dict(BLOCKS._held)
+        assert any(len(block.numbers) for block in held.values())
+        Memory(ACME).erase_everything()
+        BLOCKS._held.update(held)  # as in another process
+        assert Memory(ACME).search("vehicle") == []
+        assert not any(len(block.numbers) for block in BLOCKS._held.values())
+
     def test_rows_that_raw_sql_deletes_are_gone_at_once(self, pointing: Pointing) -> None:
         put(ACME, "a", "An automobile.")
         Memory(ACME).search("vehicle")
@@ -293,16 +303,6 @@ def erase_elsewhere(held: list[Any]) -> None:
     Memory(ACME).erase("a")
     BLOCKS._held.update(kept)
     connections.close_all()
-
-    def test_everything_erased_elsewhere_leaves_this_process(self, pointing: Pointing) -> None:
-        put(ACME, "a", "An automobile.")
-        Memory(ACME).search("vehicle")
-        held = dict(BLOCKS._held)
-        assert any(len(block.numbers) for block in held.values())
-        Memory(ACME).erase_everything()
-        BLOCKS._held.update(held)  # as in another process
-        assert Memory(ACME).search("vehicle") == []
-        assert not any(len(block.numbers) for block in BLOCKS._held.values())
 
 
 class TestTrouble:
