@@ -350,3 +350,16 @@ def test_every_public_name_is_there():
 @pytest.mark.parametrize("word", ["utils", "helpers", "common", "misc"])
 def test_no_module_is_named_for_nothing(word: str):
     assert not [module for module in MODULES if word in module.split(".")]
+
+
+def test_no_test_stands_inside_a_function_where_nobody_runs_it() -> None:
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    hidden = [
+        f"{file.name}: {inner.name}"
+        for file in Path(__file__).parent.rglob("test_*.py")
+        for outer in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(outer, functions)
+        for inner in ast.walk(outer)
+        if inner is not outer and isinstance(inner, functions) and inner.name.startswith("test_")
+    ]
+    assert hidden == []
